@@ -1,0 +1,54 @@
+# The thin front of the build: Meson and Ninja do the work. `make help` lists the targets.
+# ARGS="…" reaches tests/run (make check) and the fuzz and bench runners.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+MESON_FLAGS ?=
+
+.DEFAULT_GOAL := all
+.PHONY: all packages demo check asan fuzz bench lint install clean help
+
+all: packages
+	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(PREFIX) $(MESON_FLAGS)
+	@ninja -C $(BUILD)
+
+packages:
+	@scripts/install-packages
+
+demo: all
+	@scripts/demo
+
+check: all
+	@tests/run --build $(BUILD) $(ARGS)
+
+asan: packages
+	@test -f build-asan/build.ninja || CC=clang meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized
+	@ninja -C build-asan
+	@tests/run --build build-asan --only unit,golden $(ARGS)
+
+fuzz: packages
+	@test -f build-fuzz/build.ninja || CC=clang meson setup build-fuzz -Dfuzz=true -Db_lundef=false --buildtype=debugoptimized
+	@ninja -C build-fuzz
+	@scripts/fuzz build-fuzz $(ARGS)
+
+bench: all
+	@bench/run --build $(BUILD) $(ARGS)
+
+lint: packages
+	@scripts/lint
+
+install: all
+	@meson install -C $(BUILD) --no-rebuild
+
+clean:
+	rm -rf build build-asan build-fuzz
+
+help:
+	@echo 'make            build'
+	@echo 'make demo       profile a guest in the lab, write a flame graph and a perf.data'
+	@echo 'make check      build, then unit, golden and lab tests'
+	@echo 'make asan       unit and golden tests under ASan and UBSan'
+	@echo 'make fuzz       each fuzz target for two minutes (FUZZ_SECONDS=N for another time)'
+	@echo 'make bench      the figures of doc/results.md'
+	@echo 'make lint       layers, headers, style, static analysis'
+	@echo 'make install    install under PREFIX ($(PREFIX)); DESTDIR is honoured'
