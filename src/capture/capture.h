@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Taking samples from running guests. One recorder, one event, any number of VMs, one of three
+ * modes. Samples come as wire records (model/wire.h) in the order of the ring buffer.
+ */
+#ifndef CAPTURE_CAPTURE_H
+#define CAPTURE_CAPTURE_H
+
+#include "base/types.h"
+#include "mem/slots.h"
+#include "model/sample.h"
+#include "vm/vm.h"
+
+enum capture_mode {
+	CAPTURE_AUTO,
+	CAPTURE_INLINE,		/* in the event's BPF program */
+	CAPTURE_DEFERRED,	/* at the exit to user space that the event's program asks for */
+	CAPTURE_PTRACE,		/* by stopping the thread; no BPF */
+	CAPTURE_NR,
+};
+
+const char *capture_mode_name(enum capture_mode mode);
+
+/* An event as perf_event_open takes it; made by capture_event_parse(). */
+struct capture_event {
+	char name[64];
+	u32 type;
+	u64 config;
+	u64 config1, config2;
+	u64 period;		/* 0: by frequency */
+	u64 freq;		/* Hz */
+	bool exclude_host;
+	bool exclude_user, exclude_kernel;
+	bool tracepoint;
+};
+
+/*
+ * perf's event syntax: cycles, cpu-clock, instructions:u, r01c2, subsystem:name, pmu/config=…/.
+ * NULL or "": the default, hardware cycles in guest mode, else cpu-clock; @ret_why (never NULL)
+ * is a constant for the first line of output. -ENOENT: no such event; -EBADMSG: syntax.
+ */
+int capture_event_parse(const char *text, struct capture_event *ret, const char **ret_why);
+
+/* Every event that fired is in exactly one of these. */
+struct capture_counts {
+	u64 events;		/* overflows that reached us */
+	u64 samples;		/* records delivered */
+	u64 host;		/* skipped: not in the guest */
+	u64 lost_ring;		/* no room in the ring buffer */
+	u64 lost_pending;	/* deferred: the event before was still waiting for its exit */
+	u64 lost_signal;	/* deferred: the kick failed */
+	u64 lost_exit;		/* deferred: the thread ended, or the run did, before its exit came */
+	u64 lost_stop;		/* ptrace: the thread did not stop, or was not in the guest then */
+	u64 lost_kernel;	/* the kernel says it dropped or throttled */
+	u64 unknown_vcpu;	/* a thread that was not yet known */
+};
+
+struct capture_options {
+	enum capture_mode mode;	/* not CAPTURE_AUTO: see capture_choose() */
+	struct capture_event event;
+	unsigned int max_depth;	/* user frames */
+	size_t ring_bytes;	/* 0: default */
+	int kick_signal;	/* 0: what the VMM is known to use */
+};
+
+/* Whether @mode works on this host and for @vm; if not -EOPNOTSUPP and why, as a constant. */
+int capture_probe(struct vm_host *host, const struct vm *vm, enum capture_mode mode,
+		  const char **ret_why);
+
+/* The mode that AUTO means here, and why, as a constant. */
+int capture_choose(struct vm_host *host, const struct vm *vm, enum capture_mode *ret_mode,
+		   const char **ret_why);
+
+struct capture;
+
+/*
+ * @on_sample gets each record, in the thread that polls, valid during the call only.
+ */
+typedef void (*capture_sample_fn)(const struct sample *sample, void *arg);
+
+int capture_create(struct vm_host *host, const struct capture_options *options,
+		   capture_sample_fn on_sample, void *arg, struct capture **ret,
+		   const char **ret_why);
+/* Detaches everything; guests run on. */
+void capture_destroy(struct capture *capture);
+
+/*
+ * Follows @vm as @index (struct wire_sample's .vm). Calling it again with the VM's new state adds
+ * new vCPUs, drops gone ones and replaces the memory slots.
+ */
+int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm);
+int capture_set_guest(struct capture *capture, u32 index, const struct wire_guest *config);
+void capture_remove_vm(struct capture *capture, u32 index);
+
+/* Starts and stops the events. Stop waits, bounded, for samples under way. */
+int capture_start(struct capture *capture);
+int capture_stop(struct capture *capture);
+
+/* Delivers what is there, waits at most @timeout_ms for the first. -EINTR on a signal. */
+int capture_poll(struct capture *capture, int timeout_ms);
+
+/* True once when a sample met memory slots newer than ours: refresh @index. */
+bool capture_slots_stale(struct capture *capture, u32 *ret_index);
+
+void capture_get_counts(const struct capture *capture, struct capture_counts *ret);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Guest virtual to guest physical in user space, over any memory reader. The walk itself is
+ * mmu/walk.h, which BPF compiles too.
+ */
+#ifndef MMU_TRANSLATE_H
+#define MMU_TRANSLATE_H
+
+#include "mem/reader.h"
+#include "model/regs.h"
+
+/* One address space: what of the registers decides translation. */
+struct mmu_space {
+	u8 arch;	/* enum vcpu_arch */
+	u8 mode;	/* enum mmu_mode of mmu/walk.h */
+	u64 root;	/* physical address of the top table */
+};
+
+/* -EOPNOTSUPP when the registers ask for a paging mode that is not known. */
+int mmu_space_init(struct mmu_space *space, const struct vcpu_regs *regs);
+
+enum {
+	MMU_EXEC = 1 << 0,
+	MMU_WRITE = 1 << 1,
+	MMU_USER = 1 << 2,
+};
+
+struct mmu_mapping {
+	gpa_t gpa;	/* of the address asked for */
+	u64 page_size;	/* bytes of the page that holds it: 4 KiB, 2 MiB, 1 GiB, … */
+	u64 leaf;	/* the entry, to compare later */
+	u32 access;	/* MMU_* allowed by all levels together */
+};
+
+/*
+ * -EFAULT when an entry is not present; a read error of @mem as it is; -EBADMSG for reserved bits.
+ */
+int mmu_translate(const struct mmu_space *space, const struct mem_reader *mem, gva_t gva,
+		  struct mmu_mapping *ret);
+
+/* Reads across pages. -EFAULT when some byte is not there; @out is then undefined. */
+int mmu_read(const struct mmu_space *space, const struct mem_reader *mem, gva_t gva, void *out,
+	     size_t size);
+
+/*
+ * Reads as much as is there from @gva on, at most @size. Returns 0 with *@ret_read bytes, which
+ * is 0 when the first byte is missing; missing pages in the middle end it.
+ */
+int mmu_read_partial(const struct mmu_space *space, const struct mem_reader *mem, gva_t gva,
+		     void *out, size_t size, size_t *ret_read);
+
+/*
+ * Calls @fn for each run of present pages in [@start, @end) in ascending order, whole empty tables
+ * skipped at once, and stops when it returns non-zero, which is returned. Bounded: at most
+ * @max_tables tables are read, then -E2BIG.
+ */
+int mmu_for_each_mapping(const struct mmu_space *space, const struct mem_reader *mem, gva_t start,
+			 gva_t end, unsigned int max_tables,
+			 int (*fn)(gva_t gva, const struct mmu_mapping *mapping, void *arg),
+			 void *arg);
+
+#endif

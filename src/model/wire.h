@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The records between capture and the rest, fixed width, host byte order. BPF fills them into the
+ * ring buffer; the ptrace mode fills the same ones in user space. A record never reaches a disk:
+ * the stack bytes in it are the guest's secrets.
+ */
+#ifndef MODEL_WIRE_H
+#define MODEL_WIRE_H
+
+#include "model/regs.h"
+
+#define WIRE_COMM_LEN 16
+#define WIRE_MAX_STACKS 4		/* exception, interrupt, thread, user */
+#define WIRE_MAX_STACK_BYTES 16384	/* one stack: THREAD_SIZE and IRQ_STACK_SIZE on x86-64 */
+#define WIRE_MAX_USER_FRAMES 512	/* --max-depth can ask for as many */
+
+/* Why a walk ended where it did. Kept in every chain and shown to the user. */
+enum stop_reason {
+	STOP_NONE,		/* not walked */
+	STOP_COMPLETE,		/* reached the outermost frame */
+	STOP_NOT_PRESENT,	/* a page of the stack is not mapped in the guest */
+	STOP_HOST_FAULT,	/* the guest page is not resident on the host */
+	STOP_NO_SLOT,		/* a guest physical address outside all memory slots */
+	STOP_NO_RULE,		/* no unwinding rule covers the address */
+	STOP_BAD_POINTER,	/* misaligned, not ascending or non-canonical stack pointer */
+	STOP_BAD_RETURN,	/* a return address that follows no call in executable memory */
+	STOP_DEPTH,		/* --max-depth frames and more to come */
+	STOP_CHANGED,		/* page tables or stack changed under the walk */
+	STOP_STACK_CUT,		/* the copy of the stack ended first */
+	STOP_UNSUPPORTED,	/* a paging mode, stack or frame kind not known */
+	STOP_NO_KERNEL,		/* the guest's kernel has not been identified */
+	STOP_NR,
+};
+
+enum wire_flags {
+	WIRE_F_USER = 1 << 0,		/* sampled in guest user mode */
+	WIRE_F_MOVED = 1 << 1,		/* registers are later than the event (deferred, ptrace) */
+	WIRE_F_SLOTS_STALE = 1 << 2,	/* the memory slots had changed; nothing was walked */
+	WIRE_F_TASK = 1 << 3,		/* .task is filled */
+	WIRE_F_CHANGED = 1 << 4,	/* a leaf entry differed when it was checked again */
+	WIRE_F_NESTED = 1 << 5,		/* the vCPU runs a guest of its own; nothing was walked */
+	WIRE_F_TASK_FAULT = 1 << 6,	/* the current task could not be read */
+	WIRE_F_KTHREAD = 1 << 7,	/* the task has no user space */
+};
+
+enum wire_stack_kind {
+	WIRE_STACK_AT_SP,	/* the one that the stack pointer points into */
+	WIRE_STACK_IRQ,
+	WIRE_STACK_THREAD,
+	WIRE_STACK_USER,
+};
+
+/* One copied piece of a stack, ascending addresses from @gva. */
+struct wire_stack {
+	u64 gva;
+	u32 offset;	/* of the bytes, from the record's start */
+	u32 size;	/* bytes copied; 0 when the first read failed */
+	u8 kind;	/* enum wire_stack_kind */
+	u8 stop;	/* enum stop_reason: why the copy ended; STOP_COMPLETE at the stack's end */
+	u8 pad[6];
+};
+
+struct wire_task {
+	u64 task;	/* guest's struct task_struct * */
+	u64 mm;		/* 0 in a kernel thread */
+	u64 stack;	/* lowest address of its kernel stack */
+	s32 tid;	/* guest's task->pid */
+	s32 pid;	/* guest's task->tgid */
+	char comm[WIRE_COMM_LEN];	/* guest's bytes: may lack the NUL, may hold anything */
+};
+
+enum wire_type {
+	WIRE_SAMPLE = 1,
+};
+
+/*
+ * One sample. After it come the user frames (u64 return addresses, innermost first, without the
+ * pc itself), then the stacks' bytes, each at its offset.
+ */
+struct wire_sample {
+	u32 size;		/* bytes of the whole record */
+	u16 type;		/* enum wire_type */
+	u16 vcpu;		/* KVM's vcpu_id */
+	u32 vm;			/* index that the recorder gave the VM */
+	u32 tid;		/* host thread of the vCPU */
+	u64 time;		/* CLOCK_MONOTONIC, ns */
+	u64 period;		/* events that this sample stands for */
+	u32 event;		/* index that the recorder gave the event */
+	u32 flags;		/* enum wire_flags */
+	u64 event_pc;		/* pc at the event itself; differs from regs.pc with WIRE_F_MOVED */
+	struct vcpu_regs regs;
+	struct wire_task task;
+	u64 user_pc;		/* where user mode was left; regs.pc with WIRE_F_USER; 0: none */
+	u64 user_sp;
+	u32 user_frames_offset;	/* from the record's start */
+	u16 nr_user_frames;
+	u8 user_stop;		/* enum stop_reason of the user-space walk */
+	u8 nr_stacks;
+	struct wire_stack stacks[WIRE_MAX_STACKS];
+};
+
+/*
+ * What capture must know about one guest's kernel, found in the guest's memory. Offsets in bytes.
+ * All zero until the kernel is identified: then only registers are taken.
+ */
+struct wire_guest {
+	u32 valid;			/* 1: the fields below hold */
+	u32 current_task_offset;	/* in the per-CPU area */
+	u32 irq_stack_offset;		/* per-CPU hardirq_stack_ptr (top of the IRQ stack); 0: unknown */
+	u32 task_pid_offset;
+	u32 task_tgid_offset;
+	u32 task_comm_offset;
+	u32 task_stack_offset;
+	u32 task_mm_offset;
+	u32 thread_size;		/* bytes of a kernel stack, a power of two */
+	u32 irq_stack_size;
+	u32 pt_regs_top;		/* from the end of the kernel stack down to the user pt_regs' end */
+	u32 pad;
+	u64 kernel_start;		/* of the kernel's address space: addresses above are kernel */
+};
+
+#endif

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reading perf.data: stock perf's files, of either byte order and word size, and our own.
+ * Streaming: a window of the file at a time, so memory does not grow with it.
+ */
+#ifndef PERFDATA_READER_H
+#define PERFDATA_READER_H
+
+#include "base/types.h"
+
+struct perfdata_reader;
+
+/* One attribute: what perf_event_open was given, and the ids of its events. */
+struct perfdata_attr {
+	u32 type;
+	u64 config;
+	u64 sample_type;
+	u64 read_format;
+	u64 flags;		/* the bit field after read_format, bit 0 = disabled */
+	u64 sample_period;	/* or frequency, when PERFDATA_ATTR_FREQ */
+	const u64 *ids;
+	u32 nr_ids;
+	char name[64];		/* from the event description feature, else made up */
+};
+
+struct perfdata_build_id {
+	u32 pid;
+	u16 misc;
+	u8 size;
+	u8 id[20];
+	const char *filename;
+};
+
+enum perfdata_kind {
+	PERFDATA_SAMPLE,
+	PERFDATA_MMAP,
+	PERFDATA_COMM,
+	PERFDATA_FORK,
+	PERFDATA_EXIT,
+	PERFDATA_LOST,
+	PERFDATA_OTHER,
+};
+
+/* One record, decoded. Pointers are valid until the next call. */
+struct perfdata_record {
+	u8 kind;		/* enum perfdata_kind */
+	u8 cpumode;		/* PERF_RECORD_MISC_KERNEL, _USER, … */
+	u16 misc;
+	u32 type;		/* PERF_RECORD_* */
+	u32 attr;		/* index of its attribute */
+	u32 pid, tid;
+	u32 cpu;
+	u64 time;		/* ns; 0 when not recorded */
+	union {
+		struct {
+			u64 ip, addr, period, id;
+			const u64 *ips;		/* the chain with PERF_CONTEXT_* markers; aligned */
+			u64 nr_ips;
+		} sample;
+		struct {
+			u64 start, len, pgoff;
+			u32 prot, flags;
+			u32 maj, min;
+			u64 ino;
+			u8 build_id_size;
+			u8 build_id[20];
+			const char *filename;
+		} mmap;
+		struct {
+			const char *comm;
+			bool exec;
+		} comm;
+		struct {
+			u32 ppid, ptid;
+		} task;
+		struct {
+			u64 id, lost;
+		} lost;
+	};
+};
+
+/*
+ * Opens @path ("-": standard input, perf's pipe form). -EBADMSG: not a perf.data file; -ENODATA:
+ * it ends early; -EOPNOTSUPP: a form not known. @ret_why (may be NULL) says what, as a constant.
+ */
+int perfdata_reader_open(const char *path, struct perfdata_reader **ret, const char **ret_why);
+void perfdata_reader_close(struct perfdata_reader *reader);
+
+/* 1 and the next record in time order when @ordered at open, file order else; 0 at the end. */
+int perfdata_reader_next(struct perfdata_reader *reader, struct perfdata_record *ret);
+
+size_t perfdata_reader_nr_attrs(const struct perfdata_reader *reader);
+const struct perfdata_attr *perfdata_reader_attr(const struct perfdata_reader *reader, size_t i);
+
+size_t perfdata_reader_nr_build_ids(const struct perfdata_reader *reader);
+const struct perfdata_build_id *perfdata_reader_build_id(const struct perfdata_reader *reader,
+							 size_t i);
+
+/* Feature strings: HEADER_HOSTNAME, …; NULL when the file has none. */
+const char *perfdata_reader_string(const struct perfdata_reader *reader, unsigned int feature);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Writing perf.data: the guest view, which looks as if perf had run inside the guest. The file
+ * appears under its name only when it is finished.
+ */
+#ifndef PERFDATA_WRITER_H
+#define PERFDATA_WRITER_H
+
+#include <linux/perf_event.h>
+
+#include "base/types.h"
+
+struct perfdata_writer;
+
+struct perfdata_writer_event {
+	const char *name;		/* "cycles", "cpu-clock", … */
+	u32 type;			/* PERF_TYPE_* */
+	u64 config;
+	u64 period_or_freq;
+	bool freq;
+};
+
+struct perfdata_writer_options {
+	const char *hostname;		/* the VM's name */
+	const char *os_release;		/* the guest kernel's */
+	const char *arch;		/* "x86_64" */
+	const char *cpu_desc;		/* NULL: none */
+	const char *const *cmdline;	/* NULL-terminated */
+	u32 nr_cpus;
+	u64 total_mem_kb;
+	const struct perfdata_writer_event *events;
+	u32 nr_events;
+};
+
+/* Strings are copied. The data goes to a temporary file beside @path until perfdata_writer_finish(). */
+int perfdata_writer_create(const char *path, const struct perfdata_writer_options *options,
+			   struct perfdata_writer **ret);
+
+/* Without finish before it: removes the temporary file, leaves no trace. */
+void perfdata_writer_destroy(struct perfdata_writer *writer);
+
+struct perfdata_sample {
+	u32 event;
+	u32 pid, tid;
+	u32 cpu;
+	u64 time;		/* ns */
+	u64 period;
+	u64 ip;
+	bool user;
+	const u64 *ips;		/* with PERF_CONTEXT_* markers, ip first */
+	u32 nr_ips;
+};
+
+/* These return the first write error (-ENOSPC) from then on. */
+int perfdata_writer_sample(struct perfdata_writer *writer, const struct perfdata_sample *sample);
+int perfdata_writer_comm(struct perfdata_writer *writer, u32 pid, u32 tid, const char *comm,
+			 bool exec, u64 time);
+int perfdata_writer_lost(struct perfdata_writer *writer, u64 nr, u64 time);
+
+struct perfdata_mmap {
+	u32 pid, tid;		/* -1 and 0 for the kernel */
+	u64 start, len, pgoff;
+	u32 prot, flags;
+	bool kernel;
+	const u8 *build_id;	/* NULL: none; also goes to the build-id feature */
+	u8 build_id_size;
+	const char *filename;
+	u64 time;
+};
+int perfdata_writer_mmap(struct perfdata_writer *writer, const struct perfdata_mmap *mmap);
+
+/*
+ * The kernel's mapping "[kernel.kallsyms]_text" and build id. @start and @end bound its text;
+ * @ref is the address of _text, by which perf finds the KASLR offset.
+ */
+int perfdata_writer_kernel(struct perfdata_writer *writer, u64 start, u64 end, u64 ref,
+			   const u8 *build_id, u8 build_id_size);
+
+/* A module, "[name]", at its text's address. */
+int perfdata_writer_module(struct perfdata_writer *writer, const char *name, u64 start, u64 size,
+			   const u8 *build_id, u8 build_id_size, u64 time);
+
+/* Writes sizes and features, renames the file into place. */
+int perfdata_writer_finish(struct perfdata_writer *writer);
+
+u64 perfdata_writer_bytes(const struct perfdata_writer *writer);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The step loop: from a sample to its chain. It knows no guest: what covers an address and whether
+ * a call precedes one are asked through callbacks.
+ */
+#ifndef UNWIND_UNWIND_H
+#define UNWIND_UNWIND_H
+
+#include "model/sample.h"
+#include "unwind/cfi.h"
+
+struct unwind_ops {
+	/*
+	 * The rule at @pc in kernel space. -ENOENT: none covers it. @pc is exact for an
+	 * interrupted frame, one before the return address otherwise.
+	 */
+	int (*find_row)(void *ctx, gva_t pc, struct cfi_row *ret_row);
+
+	/*
+	 * 0 when an instruction that can have called ends at @ret_addr in executable memory;
+	 * -EBADMSG when none does; -EFAULT when the bytes cannot be read now. @user says in which
+	 * half. NULL: every return address is taken.
+	 */
+	int (*check_call)(void *ctx, gva_t ret_addr, bool user);
+
+	/* Whether @addr is in the kernel's text or a module's. NULL: by the sign of the address. */
+	bool (*is_kernel_text)(void *ctx, gva_t addr);
+};
+
+struct unwinder {
+	const struct unwind_ops *ops;
+	void *ctx;
+	unsigned int max_depth;		/* frames of one chain, at most CHAIN_MAX_FRAMES */
+};
+
+/*
+ * Makes @sample's chain: kernel frames by rule over the copied stacks, then the user frames that
+ * capture walked, checked. Always yields a chain, which says how far it went; allocates nothing.
+ */
+void unwind_sample(const struct unwinder *unwinder, const struct sample *sample,
+		   struct chain *ret_chain);
+
+#endif
