@@ -7,23 +7,18 @@
 #define MMU_TRANSLATE_H
 
 #include "mem/reader.h"
+#include "mmu/walk.h"
 #include "model/regs.h"
 
 /* One address space: what of the registers decides translation. */
 struct mmu_space {
 	u8 arch;	/* enum vcpu_arch */
-	u8 mode;	/* enum mmu_mode of mmu/walk.h */
+	u8 mode;	/* enum mmu_mode, on x86 with MMU_MODE_F_NO_NX */
 	u64 root;	/* physical address of the top table */
 };
 
 /* -EOPNOTSUPP when the registers ask for a paging mode that is not known. */
 int mmu_space_init(struct mmu_space *space, const struct vcpu_regs *regs);
-
-enum {
-	MMU_EXEC = 1 << 0,
-	MMU_WRITE = 1 << 1,
-	MMU_USER = 1 << 2,
-};
 
 struct mmu_mapping {
 	gpa_t gpa;	/* of the address asked for */
@@ -33,7 +28,8 @@ struct mmu_mapping {
 };
 
 /*
- * -EFAULT when an entry is not present; a read error of @mem as it is; -EBADMSG for reserved bits.
+ * -EFAULT when an entry is not present or @gva is no address of this space; a read error of @mem as
+ * it is; -EBADMSG for reserved bits; -EOPNOTSUPP for a mode that is not known.
  */
 int mmu_translate(const struct mmu_space *space, const struct mem_reader *mem, gva_t gva,
 		  struct mmu_mapping *ret);
@@ -50,9 +46,10 @@ int mmu_read_partial(const struct mmu_space *space, const struct mem_reader *mem
 		     void *out, size_t size, size_t *ret_read);
 
 /*
- * Calls @fn for each run of present pages in [@start, @end) in ascending order, whole empty tables
- * skipped at once, and stops when it returns non-zero, which is returned. Bounded: at most
- * @max_tables tables are read, then -E2BIG.
+ * Calls @fn for each present page that meets [@start, @end), in ascending order, with the page's
+ * first address; stops when it returns non-zero, which is returned. Empty entries are skipped with
+ * all that they would map, tables that are not there and entries with reserved bits count as empty.
+ * Bounded: at most @max_tables tables are read, then -E2BIG.
  */
 int mmu_for_each_mapping(const struct mmu_space *space, const struct mem_reader *mem, gva_t start,
 			 gva_t end, unsigned int max_tables,

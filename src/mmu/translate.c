@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Address translation in user space: the walk of mmu/walk.h over a memory reader. */
+#include "mmu/translate.h"
+
+#include <string.h>
+
+#define PAGE_SIZE 4096
+#define TABLE_BYTES 4096
+
+int mmu_space_init(struct mmu_space *space, const struct vcpu_regs *regs)
+{
+	u8 mode;
+
+	if (regs->arch != VCPU_ARCH_X86_64)
+		return -EOPNOTSUPP;
+	mode = mmu_mode_x86(regs->x86.cr0, regs->x86.cr4, regs->x86.efer);
+	*space = (struct mmu_space){
+		.arch = regs->arch,
+		.mode = mode,
+		.root = mmu_root_x86(mode, regs->x86.cr3),
+	};
+	return 0;
+}
+
+static int step_error(enum mmu_step step)
+{
+	switch (step) {
+	case MMU_STEP_LEAF:
+		return 0;
+	case MMU_STEP_NOT_PRESENT:
+	case MMU_STEP_BAD_ADDRESS:
+		return -EFAULT;
+	case MMU_STEP_UNSUPPORTED:
+		return -EOPNOTSUPP;
+	default:
+		return -EBADMSG;
+	}
+}
+
+static void fill_mapping(const struct mmu_walk *walk, struct mmu_mapping *mapping)
+{
+	mapping->gpa = GPA(walk->gpa);
+	mapping->page_size = 1ULL << walk->shift;
+	mapping->leaf = walk->leaf;
+	mapping->access = walk->access;
+}
+
+int mmu_translate(const struct mmu_space *space, const struct mem_reader *mem, gva_t gva,
+		  struct mmu_mapping *ret)
+{
+	struct mmu_walk walk;
+	enum mmu_step step = mmu_walk_start(&walk, space->mode, space->root, gva.addr);
+	int err;
+
+	for (int i = 0; i < MMU_MAX_LEVELS && step == MMU_STEP_NEXT; i++) {
+		u64 entry;
+
+		err = mem_read(mem, GPA(walk.entry_gpa), &entry, sizeof(entry));
+		if (err)
+			return err;
+		step = mmu_walk_step(&walk, entry);
+	}
+	err = step_error(step);
+	if (err)
+		return err;
+	fill_mapping(&walk, ret);
+	return 0;
+}
+
+int mmu_read_partial(const struct mmu_space *space, const struct mem_reader *mem, gva_t gva,
+		     void *out, size_t size, size_t *ret_read)
+{
+	size_t done = 0;
+
+	while (done < size) {
+		struct mmu_mapping mapping;
+		u64 addr = gva.addr + done;
+		size_t part;
+		int err;
+
+		if (addr < gva.addr)	/* past the top of the address space */
+			break;
+		err = mmu_translate(space, mem, GVA(addr), &mapping);
+		if (err == -EFAULT || err == -EBADMSG)
+			break;
+		if (err)
+			return err;
+		/*
+		 * By 4 KiB also in larger pages: the memory behind one guest page may end in the
+		 * middle, at a slot's end or a page that the VMM does not map.
+		 */
+		part = MIN(size - done, PAGE_SIZE - addr % PAGE_SIZE);
+		err = mem_read(mem, mapping.gpa, (char *)out + done, part);
+		if (err == -EFAULT)
+			break;
+		if (err)
+			return err;
+		done += part;
+	}
+	*ret_read = done;
+	return 0;
+}
+
+int mmu_read(const struct mmu_space *space, const struct mem_reader *mem, gva_t gva, void *out,
+	     size_t size)
+{
+	size_t done;
+	int err = mmu_read_partial(space, mem, gva, out, size, &done);
+
+	if (err)
+		return err;
+	return done == size ? 0 : -EFAULT;
+}
+
+/* An iteration over the pages of a range. */
+struct scan {
+	const struct mem_reader *mem;
+	u64 start;
+	u64 last;		/* last address, included: the range may end at the top */
+	unsigned int tables_left;
+	int (*fn)(gva_t gva, const struct mmu_mapping *mapping, void *arg);
+	void *arg;
+};
+
+static int scan_table(struct scan *scan, const struct mmu_walk *at);
+
+static int scan_entry(struct scan *scan, struct mmu_walk *walk, u64 raw)
+{
+	struct mmu_mapping mapping;
+
+	switch (mmu_walk_step(walk, raw)) {
+	case MMU_STEP_NEXT:
+		return scan_table(scan, walk);
+	case MMU_STEP_LEAF:
+		fill_mapping(walk, &mapping);
+		mapping.gpa.addr = ALIGN_DOWN(mapping.gpa.addr, mapping.page_size);
+		return scan->fn(GVA(ALIGN_DOWN(walk->gva, mapping.page_size)), &mapping,
+				scan->arg);
+	default:
+		return 0;
+	}
+}
+
+/*
+ * Goes through the table that @at points into, from the entry of @at's address to the end of the
+ * table or of the range. Recurses at most MMU_MAX_LEVELS deep: every step lowers the level.
+ */
+static int scan_table(struct scan *scan, const struct mmu_walk *at)
+{
+	u64 span = 1ULL << at->shift;
+	u64 mask = (span << at->stride) - 1;	/* 5 levels: 57 bits, no overflow */
+	u64 table_last = at->gva | mask;
+	u64 last = MIN(scan->last, table_last);
+	size_t entry_bytes = at->stride == 10 ? 4 : 8;
+	size_t first_index = (at->gva & mask) >> at->shift;
+	size_t nr = ((last & mask) >> at->shift) - first_index + 1;
+	u8 table[TABLE_BYTES];
+	int err;
+
+	if (!scan->tables_left)
+		return -E2BIG;
+	scan->tables_left--;
+	err = mem_read(scan->mem, GPA(at->gpa + first_index * entry_bytes), table,
+		       nr * entry_bytes);
+	if (err)
+		return err == -EFAULT ? 0 : err;
+	for (size_t i = 0; i < nr; i++) {
+		struct mmu_walk walk = *at;
+		u64 raw = 0;
+
+		memcpy(&raw, table + i * entry_bytes, entry_bytes);
+		walk.gva = ALIGN_DOWN(at->gva, span) + i * span;
+		walk.entry_gpa = ALIGN_DOWN(at->gpa + (first_index + i) * entry_bytes, 8);
+		walk.half = 0;
+		/* Inside the first entry's span, tables below begin at the range's start. */
+		if (walk.gva < scan->start && at->level)
+			walk.gva = scan->start;
+		err = scan_entry(scan, &walk, raw);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* One canonical half of the address space. */
+static int scan_half(const struct mmu_space *space, struct scan *scan, u64 start, u64 last)
+{
+	struct mmu_walk walk;
+	enum mmu_step step;
+
+	if (start > last)
+		return 0;
+	scan->start = start;
+	scan->last = last;
+	step = mmu_walk_start(&walk, space->mode, space->root, start);
+	return step == MMU_STEP_NEXT ? scan_table(scan, &walk) : step_error(step);
+}
+
+int mmu_for_each_mapping(const struct mmu_space *space, const struct mem_reader *mem, gva_t start,
+			 gva_t end, unsigned int max_tables,
+			 int (*fn)(gva_t gva, const struct mmu_mapping *mapping, void *arg),
+			 void *arg)
+{
+	struct scan scan = {
+		.mem = mem,
+		.tables_left = max_tables,
+		.fn = fn,
+		.arg = arg,
+	};
+	u8 bits = mmu_address_bits(space->mode);
+	u64 half;
+	int err;
+
+	if (!bits || space->mode == MMU_MODE_NONE)
+		return -EOPNOTSUPP;
+	if (start.addr >= end.addr)
+		return 0;
+	if (bits == 32)
+		return scan_half(space, &scan, start.addr, MIN(end.addr - 1, UINT32_MAX));
+	half = 1ULL << (bits - 1);
+	err = scan_half(space, &scan, start.addr, MIN(end.addr - 1, half - 1));
+	return err ?: scan_half(space, &scan, MAX(start.addr, -half), end.addr - 1);
+}
