@@ -102,11 +102,15 @@ struct wire_sample {
 /*
  * What capture must know about one guest's kernel, found in the guest's memory. Offsets in bytes.
  * All zero until the kernel is identified: then only registers are taken.
+ *
+ * Per-CPU offsets are added to the kernel's GS base and are signed: from 6.15 on (9d7de2aa8b41
+ * "x86/percpu/64: Use relative percpu offsets") they are link addresses in the top 2 GiB and GS
+ * base is the distance from there, before that they are small and positive.
  */
 struct wire_guest {
 	u32 valid;			/* 1: the fields below hold */
-	u32 current_task_offset;	/* in the per-CPU area */
-	u32 irq_stack_offset;		/* per-CPU hardirq_stack_ptr (top of the IRQ stack); 0: unknown */
+	s32 current_task_offset;	/* per-CPU current_task */
+	s32 irq_stack_offset;		/* per-CPU hardirq_stack_ptr: the IRQ stack's end - 8; 0: unknown */
 	u32 task_pid_offset;
 	u32 task_tgid_offset;
 	u32 task_comm_offset;
@@ -114,7 +118,7 @@ struct wire_guest {
 	u32 task_mm_offset;
 	u32 thread_size;		/* bytes of a kernel stack, a power of two */
 	u32 irq_stack_size;
-	u32 pt_regs_top;		/* from the end of the kernel stack down to the user pt_regs' end */
+	u32 pt_regs_top;		/* from the kernel stack's end down to the user pt_regs' end */
 	u32 pad;
 	u64 kernel_start;		/* of the kernel's address space: addresses above are kernel */
 };
