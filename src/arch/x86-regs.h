@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * struct pt_regs of x86-64 Linux, what entry code pushes: user ABI (arch/x86/include/uapi/asm/
+ * ptrace.h), hence the same in every kernel. Its end is what the processor itself pushes.
+ */
+#ifndef ARCH_X86_REGS_H
+#define ARCH_X86_REGS_H
+
+#include "base/types.h"
+#include "model/regs.h"
+
+/* Index of each 8-byte slot. */
+enum x86_pt_regs_slot {
+	X86_PT_R15,
+	X86_PT_R14,
+	X86_PT_R13,
+	X86_PT_R12,
+	X86_PT_RBP,
+	X86_PT_RBX,
+	X86_PT_R11,
+	X86_PT_R10,
+	X86_PT_R9,
+	X86_PT_R8,
+	X86_PT_RAX,
+	X86_PT_RCX,
+	X86_PT_RDX,
+	X86_PT_RSI,
+	X86_PT_RDI,
+	X86_PT_ORIG_RAX,
+	X86_PT_RIP,	/* from here on pushed by the processor */
+	X86_PT_CS,
+	X86_PT_FLAGS,
+	X86_PT_RSP,
+	X86_PT_SS,
+	X86_PT_NR,
+};
+
+#define X86_PT_REGS_SIZE (X86_PT_NR * sizeof(u64))
+#define X86_PT_IRET_OFFSET (X86_PT_RIP * sizeof(u64))
+
+/*
+ * Privilege level of the code that a saved CS belongs to. Only the lower 16 bits are CS: FRED
+ * (6.9) keeps more of its own above.
+ */
+static inline unsigned int x86_cs_cpl(u64 cs)
+{
+	return cs & 3;
+}
+
+#endif
