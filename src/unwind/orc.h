@@ -8,35 +8,51 @@
 #include "base/types.h"
 #include "unwind/cfi.h"
 
-/* The three generations of struct orc_entry. */
+/* The three generations of struct orc_entry. They differ in the upper byte of its flags. */
 enum orc_format {
 	ORC_FORMAT_UNKNOWN,
-	ORC_FORMAT_END,		/* 4.14: type 2 bits, end */
+	ORC_FORMAT_END,		/* 4.18, d31a580266ee "x86/unwind/orc: Detect the end of the stack" */
 	ORC_FORMAT_SIGNAL,	/* 6.3, ffb1b4a41016 "x86/unwind/orc: Add 'signal' field …" */
 	ORC_FORMAT_TYPES,	/* 6.4, fb799447ae29 "x86,objtool: Split UNWIND_HINT_EMPTY …" */
 };
 
-/* A copy of one image's tables; guest bytes, so nothing in it is trusted. */
+/*
+ * A copy of one image's tables; guest bytes, so nothing in it is trusted. Entry i covers the
+ * addresses from start + offset[i] up to the next entry's, the last one all that follow.
+ */
 struct orc_table {
 	enum orc_format format;
-	u64 ip_base;	/* guest address of ip[0]: the entries are relative to their own place */
-	s32 *ip;	/* owned */
-	u8 *entries;	/* owned, 6 bytes each */
+	u64 start;	/* address of the first entry */
+	u32 *offset;	/* owned; ascending, of one address the last entry counts */
+	u8 *entries;	/* owned, ORC_ENTRY_SIZE each */
 	u32 nr;
+
+	/*
+	 * A coarse index: of the entries that cover any of block b's addresses, block[b] is the
+	 * first and block[b + 1] the last.
+	 */
+	u32 *block;	/* owned, nr_blocks + 1 */
+	u32 nr_blocks;
+	u8 block_shift;
 };
 
 #define ORC_ENTRY_SIZE 6
 #define ORC_MAX_ENTRIES (4U << 20)
 
 /*
- * Takes copies of @nr addresses (@ip, 4 bytes each) and entries. -EBADMSG when the addresses are
- * not ascending, -E2BIG over ORC_MAX_ENTRIES.
+ * Takes copies of @nr addresses (@ip, 4 bytes each, relative to their own place, the first at guest
+ * address @ip_base) and entries. -EBADMSG when there are none, they are not ascending or span more
+ * than 4 GiB; -EOPNOTSUPP for an unknown format; -E2BIG over ORC_MAX_ENTRIES.
  */
 int orc_table_create(enum orc_format format, u64 ip_base, const void *ip, const void *entries,
 		     u32 nr, struct orc_table **ret);
 void orc_table_destroy(struct orc_table *table);
+DEFINE_CLEANUP(struct orc_table *, orc_table_destroy)
 
 /* -ENOENT when @pc is outside or its entry says "undefined"; -EBADMSG for a malformed entry. */
 int orc_table_find(const struct orc_table *table, gva_t pc, struct cfi_row *ret_row);
+
+/* The rule in one entry; the same errors. */
+int orc_entry_decode(enum orc_format format, const u8 *entry, struct cfi_row *ret_row);
 
 #endif
