@@ -13,6 +13,7 @@
 #include "base/hashmap.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "symbols/demangle.h"
 
 #define NO_OWNER UINT32_MAX
 
@@ -38,6 +39,7 @@ struct symtab {
 	struct range_index data;
 	struct name_index *by_name;	/* set once, atomically */
 	u64 seed;			/* of the names' hash: a guest chooses them, not their chains */
+	bool demangle;
 	bool finished;
 };
 
@@ -112,7 +114,25 @@ static bool is_weak(u8 type)
 
 static bool is_global(u8 type)
 {
-	return (type >= 'A' && type <= 'Z') || type == 'u' || type == 'i';
+	return type >= 'A' && type <= 'Z';
+}
+
+/* The kernel's old aliases of system calls. */
+static bool is_syscall_alias(const char *name)
+{
+	return !strncmp(name, "SyS", 3) || !strncmp(name, "compat_SyS", 10);
+}
+
+/* Less than 0 when @x is the better name. */
+static int compare_names(const char *x, const char *y)
+{
+	size_t ux = strspn(x, "_"), uy = strspn(y, "_"), lx = strlen(x), ly = strlen(y);
+
+	if (ux != uy)
+		return ux < uy ? -1 : 1;
+	if (lx != ly)
+		return lx > ly ? -1 : 1;
+	return is_syscall_alias(x) - is_syscall_alias(y);
 }
 
 /* Less than 0 when @x is the better one, as choose_best_symbol() of perf 6.1 has it. */
@@ -129,26 +149,25 @@ static int compare_rank(const struct symbol *x, const struct symbol *y)
 	return d;
 }
 
-/* For qsort_r() over symbols of one address. Any order that is total makes the result stable. */
+/* For qsort_r() over symbols of one address. Equal ones stay in the order of their coming. */
 static int compare_same_start(const void *a, const void *b, void *ctx)
 {
+	const struct symtab *symtab = ctx;
 	const struct symbol *x = a, *y = b;
-	const char *nx = symtab_name(ctx, x), *ny = symtab_name(ctx, y);
-	size_t ux = strspn(nx, "_"), uy = strspn(ny, "_"), lx, ly;
+	_cleanup_free_ char *dx = NULL, *dy = NULL;
+	const char *nx = symtab_name(symtab, x), *ny = symtab_name(symtab, y);
 	int d = compare_rank(x, y);
 
 	if (d)
 		return d;
-	if (ux != uy)
-		return ux < uy ? -1 : 1;
-	lx = strlen(nx);
-	ly = strlen(ny);
-	if (lx != ly)
-		return lx > ly ? -1 : 1;
-	d = strcmp(nx, ny);
+	if (symtab->demangle) {
+		dx = demangle(nx);
+		dy = demangle(ny);
+	}
+	d = compare_names(dx ? dx : nx, dy ? dy : ny);
 	if (d)
 		return d;
-	return x->end > y->end ? -1 : x->end < y->end;
+	return x->name < y->name ? -1 : x->name > y->name;
 }
 
 /* One past the last symbol that starts where symbol @i does. */
@@ -322,6 +341,11 @@ static int build_ranges(const struct symtab *symtab, bool code, struct range_ind
 		err = close_until(symtab, index, &open, UINT64_MAX);
 	vec_deinit(&open);
 	return err;
+}
+
+void symtab_rank_demangled(struct symtab *symtab)
+{
+	symtab->demangle = true;
 }
 
 int symtab_finish(struct symtab *symtab)

@@ -33,6 +33,9 @@ DEFINE_CLEANUP(struct symtab *, symtab_destroy)
  */
 int symtab_add(struct symtab *symtab, u64 start, u64 size, u8 type, const char *name);
 
+/* Before symtab_finish(): names are to be compared as demangled. They are kept as they are. */
+void symtab_rank_demangled(struct symtab *symtab);
+
 /*
  * Sorts by address, fills in ends, drops what is there twice (same address and name). Of several
  * names of one address the best comes first, by perf's rules: code, sized, not weak, global, fewer
