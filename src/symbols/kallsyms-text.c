@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The text format of /proc/kallsyms. */
-#include "symbols/kallsyms.h"
+#include "symbols/kallsyms-text.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ struct module {
 	struct symtab *symbols;
 };
 
-struct kallsyms {
+struct kallsyms_text {
 	struct symtab *kernel;
 	VEC(struct module) modules;
 	struct hashmap by_name;		/* hash of a name -> index + 1 */
@@ -82,7 +82,7 @@ static int parse_line(const char *p, const char *end, struct kallsyms_line *ret)
 	return parse_names(p + 2, end, ret);
 }
 
-int kallsyms_next(struct cursor *c, struct kallsyms_line *ret)
+int kallsyms_text_next(struct cursor *c, struct kallsyms_line *ret)
 {
 	const char *p = (const char *)c->pos, *newline;
 	struct kallsyms_line line;
@@ -103,19 +103,19 @@ int kallsyms_next(struct cursor *c, struct kallsyms_line *ret)
 	return 1;
 }
 
-void kallsyms_destroy(struct kallsyms *kallsyms)
+void kallsyms_text_destroy(struct kallsyms_text *kallsyms)
 {
 	if (!kallsyms)
 		return;
 	symtab_destroy(kallsyms->kernel);
-	vec_for_each(&kallsyms->modules, module)
-		symtab_destroy(module->symbols);
+	for (size_t i = 0; i < kallsyms->modules.nr; i++)
+		symtab_destroy(kallsyms->modules.data[i].symbols);
 	vec_deinit(&kallsyms->modules);
 	hashmap_deinit(&kallsyms->by_name);
 	free(kallsyms);
 }
 
-static int add_module(struct kallsyms *kallsyms, const char *name, size_t len, u64 key,
+static int add_module(struct kallsyms_text *kallsyms, const char *name, size_t len, u64 key,
 		      struct symtab **ret)
 {
 	struct module module = { .name = "" };
@@ -141,7 +141,7 @@ static int add_module(struct kallsyms *kallsyms, const char *name, size_t len, u
 }
 
 /* The table of module @name, made on first sight. Names of one hash take the next keys. */
-static int find_module(struct kallsyms *kallsyms, const char *name, size_t len,
+static int find_module(struct kallsyms_text *kallsyms, const char *name, size_t len,
 		       struct symtab **ret)
 {
 	u64 key, *place;
@@ -167,7 +167,7 @@ static bool perf_wants(const struct kallsyms_line *line)
 	return strchr("TtWwDdBb", line->type) && line->name[0] != '$';
 }
 
-static int add_line(struct kallsyms *kallsyms, const struct kallsyms_line *line)
+static int add_line(struct kallsyms_text *kallsyms, const struct kallsyms_line *line)
 {
 	struct symtab *symtab = kallsyms->kernel;
 	char name[SYMBOL_NAME_MAX + 1];
@@ -185,7 +185,7 @@ static int add_line(struct kallsyms *kallsyms, const struct kallsyms_line *line)
 	return symtab_add(symtab, line->addr, 0, line->type, name);
 }
 
-static int read_lines(struct kallsyms *kallsyms, const char *text, size_t size,
+static int read_lines(struct kallsyms_text *kallsyms, const char *text, size_t size,
 		      unsigned int flags)
 {
 	struct kallsyms_line line;
@@ -193,7 +193,7 @@ static int read_lines(struct kallsyms *kallsyms, const char *text, size_t size,
 	int err;
 
 	cursor_init(&c, text, size);
-	while ((err = kallsyms_next(&c, &line)) > 0) {
+	while ((err = kallsyms_text_next(&c, &line)) > 0) {
 		if ((flags & KALLSYMS_PERF) && !perf_wants(&line))
 			continue;
 		err = add_line(kallsyms, &line);
@@ -205,9 +205,10 @@ static int read_lines(struct kallsyms *kallsyms, const char *text, size_t size,
 	return err;
 }
 
-int kallsyms_read(const char *text, size_t size, unsigned int flags, struct kallsyms **ret)
+int kallsyms_text_read(const char *text, size_t size, unsigned int flags,
+		       struct kallsyms_text **ret)
 {
-	_cleanup_(kallsyms_destroy) struct kallsyms *kallsyms = calloc(1, sizeof(*kallsyms));
+	_cleanup_(kallsyms_text_destroy) struct kallsyms_text *kallsyms = calloc(1, sizeof(*kallsyms));
 	int err;
 
 	if (!kallsyms)
@@ -225,27 +226,27 @@ int kallsyms_read(const char *text, size_t size, unsigned int flags, struct kall
 	return 0;
 }
 
-const struct symtab *kallsyms_kernel(const struct kallsyms *kallsyms)
+const struct symtab *kallsyms_text_kernel(const struct kallsyms_text *kallsyms)
 {
 	return kallsyms->kernel;
 }
 
-size_t kallsyms_nr_modules(const struct kallsyms *kallsyms)
+size_t kallsyms_text_nr_modules(const struct kallsyms_text *kallsyms)
 {
 	return kallsyms->modules.nr;
 }
 
-const char *kallsyms_module_name(const struct kallsyms *kallsyms, size_t i)
+const char *kallsyms_text_module_name(const struct kallsyms_text *kallsyms, size_t i)
 {
 	return kallsyms->modules.data[i].name;
 }
 
-const struct symtab *kallsyms_module(const struct kallsyms *kallsyms, size_t i)
+const struct symtab *kallsyms_text_module(const struct kallsyms_text *kallsyms, size_t i)
 {
 	return kallsyms->modules.data[i].symbols;
 }
 
-struct symtab *kallsyms_take_kernel(struct kallsyms *kallsyms)
+struct symtab *kallsyms_text_take_kernel(struct kallsyms_text *kallsyms)
 {
 	return TAKE_PTR(kallsyms->kernel);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Seeds of fuzz-kallsyms: a flag byte, then a text. */
+/* Seeds of fuzz-kallsyms-text: a flag byte, then a text. */
 #include <string.h>
 
 #include "seeds.h"

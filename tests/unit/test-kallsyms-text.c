@@ -12,7 +12,7 @@
 
 #include "base/file.h"
 #include "base/strbuf.h"
-#include "symbols/kallsyms.h"
+#include "symbols/kallsyms-text.h"
 
 static const char sample[] =
 	"0000000000000000 A fixed_percpu_data\n"
@@ -28,34 +28,34 @@ static const char sample[] =
 
 static void test_sample(void **state)
 {
-	_cleanup_(kallsyms_destroy) struct kallsyms *k = NULL;
+	_cleanup_(kallsyms_text_destroy) struct kallsyms_text *k = NULL;
 	const struct symtab *kernel, *ext4;
 
 	(void)state;
-	assert_int_equal(kallsyms_read(sample, strlen(sample), 0, &k), 0);
-	kernel = kallsyms_kernel(k);
+	assert_int_equal(kallsyms_text_read(sample, strlen(sample), 0, &k), 0);
+	kernel = kallsyms_text_kernel(k);
 	assert_int_equal(symtab_nr(kernel), 6);
 	assert_string_equal(symtab_name(kernel, symtab_find(kernel, 0xffffffff81000000)), "_stext");
 	assert_int_equal(symtab_find_name(kernel, "_text")->start, 0xffffffff81000000);
 	assert_int_equal(symtab_find_name(kernel, "__start_rodata")->type, 'R');
-	assert_int_equal(kallsyms_nr_modules(k), 3);
-	assert_string_equal(kallsyms_module_name(k, 0), "ext4");
-	assert_string_equal(kallsyms_module_name(k, 1), "jbd2");
-	assert_string_equal(kallsyms_module_name(k, 2), "bpf");
-	ext4 = kallsyms_module(k, 0);
+	assert_int_equal(kallsyms_text_nr_modules(k), 3);
+	assert_string_equal(kallsyms_text_module_name(k, 0), "ext4");
+	assert_string_equal(kallsyms_text_module_name(k, 1), "jbd2");
+	assert_string_equal(kallsyms_text_module_name(k, 2), "bpf");
+	ext4 = kallsyms_text_module(k, 0);
 	assert_int_equal(symtab_nr(ext4), 2);
 	assert_string_equal(symtab_name(ext4, symtab_find(ext4, 0xffffffffc02010ff)), "ext4_read");
 }
 
 static void test_perf_filter(void **state)
 {
-	_cleanup_(kallsyms_destroy) struct kallsyms *k = NULL;
+	_cleanup_(kallsyms_text_destroy) struct kallsyms_text *k = NULL;
 	struct symtab *kernel;
 
 	(void)state;
-	assert_int_equal(kallsyms_read(sample, strlen(sample), KALLSYMS_PERF, &k), 0);
-	kernel = kallsyms_take_kernel(k);
-	assert_null(kallsyms_kernel(k));
+	assert_int_equal(kallsyms_text_read(sample, strlen(sample), KALLSYMS_PERF, &k), 0);
+	kernel = kallsyms_text_take_kernel(k);
+	assert_null(kallsyms_text_kernel(k));
 	assert_int_equal(symtab_nr(kernel), 4);
 	assert_null(symtab_find_name(kernel, "__start_rodata"));
 	symtab_destroy(kernel);
@@ -64,14 +64,14 @@ static void test_perf_filter(void **state)
 static void test_hidden_addresses(void **state)
 {
 	static const char text[] = "0000000000000000 T _text\n0000000000000000 T _stext\n";
-	struct kallsyms *k = NULL;
+	struct kallsyms_text *k = NULL;
 
 	(void)state;
-	assert_int_equal(kallsyms_read(text, strlen(text), 0, &k), -EACCES);
+	assert_int_equal(kallsyms_text_read(text, strlen(text), 0, &k), -EACCES);
 	assert_null(k);
-	assert_int_equal(kallsyms_read("", 0, 0, &k), 0);
-	assert_int_equal(symtab_nr(kallsyms_kernel(k)), 0);
-	kallsyms_destroy(k);
+	assert_int_equal(kallsyms_text_read("", 0, 0, &k), 0);
+	assert_int_equal(symtab_nr(kallsyms_text_kernel(k)), 0);
+	kallsyms_text_destroy(k);
 }
 
 static void test_bad_lines(void **state)
@@ -94,12 +94,12 @@ static void test_bad_lines(void **state)
 		"1 T \t[mod]\n",
 		"1 T n\t[a_module_name_of_more_bytes_than_any_kernel_allows_for_and_then_some]\n",
 	};
-	struct kallsyms *k = NULL;
+	struct kallsyms_text *k = NULL;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
-		assert_int_equal(kallsyms_read(lines[i], strlen(lines[i]), 0, &k), -EBADMSG);
-	assert_int_equal(kallsyms_read("1 T a\0b\n", 8, 0, &k), -EBADMSG);
+		assert_int_equal(kallsyms_text_read(lines[i], strlen(lines[i]), 0, &k), -EBADMSG);
+	assert_int_equal(kallsyms_text_read("1 T a\0b\n", 8, 0, &k), -EBADMSG);
 }
 
 static void test_truncated(void **state)
@@ -108,7 +108,7 @@ static void test_truncated(void **state)
 
 	(void)state;
 	for (size_t cut = 0; cut <= size; cut++) {
-		_cleanup_(kallsyms_destroy) struct kallsyms *k = NULL;
+		_cleanup_(kallsyms_text_destroy) struct kallsyms_text *k = NULL;
 		/* On the heap, so that a read past the cut is seen by a sanitizer. */
 		_cleanup_free_ char *copy = malloc(cut ? cut : 1);
 		bool whole = !cut || sample[cut - 1] == '\n';
@@ -117,7 +117,7 @@ static void test_truncated(void **state)
 
 		assert_non_null(copy);
 		memcpy(copy, sample, cut);
-		err = kallsyms_read(copy, cut, 0, &k);
+		err = kallsyms_text_read(copy, cut, 0, &k);
 		assert_int_equal(err, !whole ? -ENODATA : hidden ? -EACCES : 0);
 	}
 }
@@ -125,25 +125,25 @@ static void test_truncated(void **state)
 static void test_many_modules(void **state)
 {
 	_cleanup_strbuf_ struct strbuf sb = STRBUF_INIT;
-	_cleanup_(kallsyms_destroy) struct kallsyms *k = NULL;
+	_cleanup_(kallsyms_text_destroy) struct kallsyms_text *k = NULL;
 
 	(void)state;
 	for (int i = 0; i < 20000; i++)
 		strbuf_addf(&sb, "%x T f\t[m%d]\n", i + 1, i % 1000);
-	assert_int_equal(kallsyms_read(sb.data, sb.len, 0, &k), 0);
-	assert_int_equal(kallsyms_nr_modules(k), 1000);
-	assert_int_equal(symtab_nr(kallsyms_module(k, 999)), 20);
+	assert_int_equal(kallsyms_text_read(sb.data, sb.len, 0, &k), 0);
+	assert_int_equal(kallsyms_text_nr_modules(k), 1000);
+	assert_int_equal(symtab_nr(kallsyms_text_module(k, 999)), 20);
 	strbuf_reset(&sb);
 	for (int i = 0; i < 20000; i++)
 		strbuf_addf(&sb, "%x T f\t[m%d]\n", i + 1, i);
-	kallsyms_destroy(TAKE_PTR(k));
-	assert_int_equal(kallsyms_read(sb.data, sb.len, 0, &k), -E2BIG);
+	kallsyms_text_destroy(TAKE_PTR(k));
+	assert_int_equal(kallsyms_text_read(sb.data, sb.len, 0, &k), -E2BIG);
 }
 
 /* The running kernel's, when it can be read. */
 static void test_own_kernel(void **state)
 {
-	_cleanup_(kallsyms_destroy) struct kallsyms *k = NULL;
+	_cleanup_(kallsyms_text_destroy) struct kallsyms_text *k = NULL;
 	_cleanup_free_ char *text = NULL;
 	const struct symbol *symbol;
 	size_t size;
@@ -152,13 +152,13 @@ static void test_own_kernel(void **state)
 	(void)state;
 	if (file_read(AT_FDCWD, "/proc/kallsyms", KALLSYMS_MAX_TEXT, &text, &size))
 		skip();
-	err = kallsyms_read(text, size, KALLSYMS_PERF, &k);
+	err = kallsyms_text_read(text, size, KALLSYMS_PERF, &k);
 	if (err == -EACCES)
 		skip();
 	assert_int_equal(err, 0);
-	symbol = symtab_find_name(kallsyms_kernel(k), "_text");
+	symbol = symtab_find_name(kallsyms_text_kernel(k), "_text");
 	assert_non_null(symbol);
-	assert_non_null(symtab_find(kallsyms_kernel(k), symbol->start));
+	assert_non_null(symtab_find(kallsyms_text_kernel(k), symbol->start));
 }
 
 int main(void)
