@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A CPU tree with fixed shares: the leaves are the same loop, run 5, 3 and 2 times as long.
+ *
+ *	_start
+ *	  main
+ *	    alpha ── alpha_mid ── alpha_leaf			50 %
+ *	    beta ── beta_mid ── beta_low ── beta_leaf		30 %
+ *	    gamma ── gamma_mid ── gamma_low ── gamma_deep ── gamma_leaf	20 %
+ *
+ * One piece of work is one round of all three.
+ */
+#include "rt.h"
+
+#define UNIT 20000ul
+
+static volatile unsigned long sink;
+
+#define LEAF(name)                                          \
+	TREE static void name(unsigned long n)              \
+	{                                                   \
+		unsigned long x = n;                        \
+                                                            \
+		do {                                        \
+			x = x * 69069 + 12345;              \
+			asm volatile("" : "+r"(x));         \
+		} while (--n);                              \
+		sink = x;                                   \
+	}
+
+/* The store keeps the call from being the last thing that the function does. */
+#define BRANCH(name, next)                                  \
+	TREE static void name(unsigned long n)              \
+	{                                                   \
+		next(n);                                    \
+		sink = n;                                   \
+	}
+
+LEAF(alpha_leaf)
+BRANCH(alpha_mid, alpha_leaf)
+BRANCH(alpha, alpha_mid)
+
+LEAF(beta_leaf)
+BRANCH(beta_low, beta_leaf)
+BRANCH(beta_mid, beta_low)
+BRANCH(beta, beta_mid)
+
+LEAF(gamma_leaf)
+BRANCH(gamma_deep, gamma_leaf)
+BRANCH(gamma_low, gamma_deep)
+BRANCH(gamma_mid, gamma_low)
+BRANCH(gamma, gamma_mid)
+
+int main(int argc, char **argv)
+{
+	work_start(argc, argv);
+	for (;;) {
+		alpha(5 * UNIT);
+		beta(3 * UNIT);
+		gamma(2 * UNIT);
+		work_done(1);
+	}
+}

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/futex.h>
+#include <linux/mman.h>
+#include <linux/prctl.h>
+#include <linux/sched.h>
+#include <linux/time.h>
+
+#include "rt.h"
+
+static struct {
+	const char *name;
+	uint64_t start, next; /* ms */
+	unsigned long report, limit; /* ms */
+	unsigned long work_limit, argument;
+	unsigned long done;
+	int timed, has_argument;
+} work;
+
+/* The compiler calls these even where there is no libc. */
+void *memset(void *dest, int c, size_t n);
+void *memcpy(void *dest, const void *src, size_t n);
+
+void *memset(void *dest, int c, size_t n)
+{
+	char *d = dest;
+
+	while (n--)
+		*d++ = c;
+	return dest;
+}
+
+void *memcpy(void *dest, const void *src, size_t n)
+{
+	char *d = dest;
+	const char *s = src;
+
+	while (n--)
+		*d++ = *s++;
+	return dest;
+}
+
+/* A line of text, written at once so that programs do not cut into each other's. */
+struct line {
+	char text[160];
+	size_t len;
+};
+
+static void line_string(struct line *line, const char *text)
+{
+	while (*text && line->len < sizeof(line->text))
+		line->text[line->len++] = *text++;
+}
+
+static void line_number(struct line *line, unsigned long number)
+{
+	char digits[24];
+	size_t i = sizeof(digits) - 1;
+
+	digits[i] = 0;
+	do {
+		digits[--i] = '0' + number % 10;
+		number /= 10;
+	} while (number);
+	line_string(line, digits + i);
+}
+
+static void line_print(struct line *line)
+{
+	if (line->len == sizeof(line->text))
+		line->len--;
+	line->text[line->len++] = '\n';
+	sys(write, 1, line->text, line->len);
+}
+
+void work_say(const char *text, unsigned long number)
+{
+	struct line line = {};
+
+	line_string(&line, "workload ");
+	line_string(&line, work.name);
+	line_string(&line, ": ");
+	line_string(&line, text);
+	line_string(&line, " ");
+	line_number(&line, number);
+	line_print(&line);
+}
+
+long must(const char *what, long ret)
+{
+	struct line line = {};
+
+	if (ret >= 0)
+		return ret;
+	line_string(&line, "workload ");
+	line_string(&line, work.name);
+	line_string(&line, ": error ");
+	line_number(&line, -ret);
+	line_string(&line, " in ");
+	line_string(&line, what);
+	line_print(&line);
+	sys(exit_group, 1);
+	return ret;
+}
+
+static void work_report(uint64_t now)
+{
+	struct line line = {};
+
+	line_string(&line, "work ");
+	line_string(&line, work.name);
+	line_string(&line, " ");
+	line_number(&line, __atomic_load_n(&work.done, __ATOMIC_RELAXED));
+	line_string(&line, " ");
+	line_number(&line, now - work.start);
+	line_print(&line);
+}
+
+static int string_equal(const char *a, const char *b)
+{
+	while (*a && *a == *b)
+		a++, b++;
+	return *a == *b;
+}
+
+static unsigned long parse_number(const char *text)
+{
+	unsigned long number = 0;
+
+	if (!text || !*text)
+		must("an argument: number missing", -22);
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			must("an argument: not a number", -22);
+		number = number * 10 + (*text - '0');
+	}
+	return number;
+}
+
+void work_start(int argc, char **argv)
+{
+	struct line line = {};
+	const char *p;
+	int i;
+
+	work.name = argv[0];
+	for (p = argv[0]; *p; p++)
+		if (*p == '/')
+			work.name = p + 1;
+	for (i = 1; i < argc; i++) {
+		if (string_equal(argv[i], "--report")) {
+			work.report = parse_number(argv[++i]) * 1000;
+		} else if (string_equal(argv[i], "--seconds")) {
+			work.limit = parse_number(argv[++i]) * 1000;
+		} else if (string_equal(argv[i], "--work")) {
+			work.work_limit = parse_number(argv[++i]);
+		} else {
+			work.argument = parse_number(argv[i]);
+			work.has_argument = 1;
+		}
+	}
+	work.timed = work.report || work.limit;
+	work.start = now_ms();
+	work.next = work.start + work.report;
+	line_string(&line, "workload ");
+	line_string(&line, work.name);
+	line_string(&line, ": started");
+	line_print(&line);
+}
+
+unsigned long work_argument(unsigned long other)
+{
+	return work.has_argument ? work.argument : other;
+}
+
+/* The time has come to report or to end. */
+static void work_check_time(void)
+{
+	uint64_t now = now_ms();
+	uint64_t next = __atomic_load_n(&work.next, __ATOMIC_RELAXED);
+
+	if (work.report && now >= next &&
+	    __atomic_compare_exchange_n(&work.next, &next, next + work.report, 0, __ATOMIC_RELAXED,
+					__ATOMIC_RELAXED))
+		work_report(now);
+	if (work.limit && now - work.start >= work.limit) {
+		work_report(now);
+		sys(exit_group, 0);
+	}
+}
+
+void work_done(unsigned long count)
+{
+	unsigned long done = __atomic_add_fetch(&work.done, count, __ATOMIC_RELAXED);
+
+	if (work.work_limit && done >= work.work_limit) {
+		work_report(now_ms());
+		sys(exit_group, 0);
+	}
+	if (work.timed)
+		work_check_time();
+}
+
+uint64_t now_ms(void)
+{
+	struct timespec ts = {};
+
+	sys(clock_gettime, CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+void sleep_ms(unsigned long ms)
+{
+	struct timespec ts = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+	sys(nanosleep, &ts, NULL);
+}
+
+void set_name(const char *name)
+{
+	sys(prctl, PR_SET_NAME, name);
+}
+
+int process_fork(void)
+{
+	return must("fork", sys(fork));
+}
+
+struct thread_job {
+	const char *name;
+	void (*fn)(void *);
+	void *arg;
+};
+
+static void thread_main(void *data)
+{
+	struct thread_job *job = data;
+
+	if (job->name)
+		set_name(job->name);
+	job->fn(job->arg);
+}
+
+void thread_start(struct thread *thread, const char *name, void (*fn)(void *), void *arg)
+{
+	const unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
+				    CLONE_SYSVSEM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+	struct thread_job *job;
+
+	thread->stack = (char *)must("mmap of a stack",
+				     sys(mmap, 0, THREAD_STACK, PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	/* The job lies at the stack's far end, where the thread does not get to. */
+	job = (struct thread_job *)thread->stack;
+	*job = (struct thread_job){ .name = name, .fn = fn, .arg = arg };
+	must("clone", rt_clone(flags, thread->stack + THREAD_STACK, thread_main, job, &thread->tid));
+}
+
+void thread_join(struct thread *thread)
+{
+	int tid;
+
+	while ((tid = __atomic_load_n(&thread->tid, __ATOMIC_ACQUIRE)))
+		sys(futex, &thread->tid, FUTEX_WAIT, tid, NULL);
+	sys(munmap, thread->stack, THREAD_STACK);
+}
