@@ -1,0 +1,44 @@
+#!/bin/sh
+# /init of a guest. Its image has, besides busybox:
+#   /modules/*.ko      to load, in this order
+#   /lab/start         what to do once up
+#   /lab/root          exists: move to the lab host's user land first
+
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev 2>/dev/null
+ln -s /proc/self/fd /dev/fd
+
+fail() {
+	echo "guest: $*" >/dev/console
+	sleep 1
+	poweroff -f
+}
+
+if [ -d /modules ]; then
+	for module in /modules/*; do
+		insmod "$module" || fail "cannot load $module"
+	done
+fi
+if [ ! -e /lab/root ]; then
+	mkdir -p /dev/shm /dev/pts
+	ip link set lo up
+	exec /bin/sh /lab/start
+fi
+
+options=trans=virtio,version=9p2000.L,msize=512000
+mkdir -p /lower /overlay /new
+mount -t 9p -o "$options,cache=loose,ro" root /lower || fail "no root share"
+mount -t tmpfs -o size=75% tmpfs /overlay
+mkdir /overlay/upper /overlay/work
+mount -t overlay -o lowerdir=/lower,upperdir=/overlay/upper,workdir=/overlay/work overlay /new ||
+	fail "no overlay"
+mount --move /dev /new/dev
+mount --move /proc /new/proc
+mount --move /sys /new/sys
+mount -t tmpfs -o mode=1777 tmpfs /new/tmp
+mount -t tmpfs -o mode=755 tmpfs /new/run
+mkdir -p /new/run/kvmprof-lab/out
+cp -r /lab /new/run/kvmprof-lab/lab
+mount -t 9p -o "$options,cache=none" out /new/run/kvmprof-lab/out || fail "no out share"
+exec switch_root /new /bin/sh /run/kvmprof-lab/lab/start

@@ -1,0 +1,109 @@
+#!/bin/bash
+# Process 1 of a lab host: sets up what a Debian machine has, runs the job, reports its exit
+# status and ends the machine.
+set -uo pipefail
+
+io=/run/kvmprof-lab/io
+
+# Ends QEMU at once, by its isa-debug-exit device.
+power_off() {
+	sync -f "$io"
+	printf '\1' | dd of=/dev/port bs=1 seek=$((0xf4)) status=none
+	sleep 5
+	echo o >/proc/sysrq-trigger
+	sleep 60
+}
+trap power_off EXIT
+
+# mount_tmp: an empty /tmp, but for what the job names there.
+mount_tmp() {
+	local path top keep=$io/../tmp
+
+	mkdir -p "$keep"
+	mount --bind /tmp "$keep"
+	mount -t tmpfs -o mode=1777 tmpfs /tmp
+	while read -r path; do
+		path=${path#/tmp/}
+		top=${path%%/*}
+		if [ ! -e "$keep/$top" ] || [ -e "/tmp/$top" ]; then
+			continue
+		fi
+		if [ -d "$keep/$top" ]; then
+			mkdir "/tmp/$top"
+		else
+			: >"/tmp/$top"
+		fi
+		mount --bind "$keep/$top" "/tmp/$top"
+	done < <(grep '^/tmp/' "$io/keep")
+}
+
+set_up() {
+	local modules
+
+	export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+	mount -t debugfs debugfs /sys/kernel/debug
+	mount -t tracefs tracefs /sys/kernel/tracing
+	mount -t bpf bpf /sys/fs/bpf
+	mount -t cgroup2 cgroup2 /sys/fs/cgroup
+	mkdir -p /dev/shm /dev/pts /run/lock
+	mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+	mount -t devpts -o mode=620,ptmxmode=666 devpts /dev/pts
+	ln -sf /proc/self/fd /dev/fd
+	ln -sf /proc/self/fd/0 /dev/stdin
+	ln -sf /proc/self/fd/1 /dev/stdout
+	ln -sf /proc/self/fd/2 /dev/stderr
+	echo lab >/proc/sys/kernel/hostname
+	ip link set lo up
+	sysctl -qw kernel.perf_event_paranoid=-1 kernel.kptr_restrict=0 net.core.bpf_jit_enable=1
+	modules=$(cat "$io/modules")
+	mkdir -p "/lib/modules/${modules##*/}"
+	mount --bind "$modules" "/lib/modules/${modules##*/}"
+	if grep -qx out "$io/shares"; then
+		mkdir -p /run/kvmprof-lab/out
+		mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=none out /run/kvmprof-lab/out
+		export LAB_OUT=/run/kvmprof-lab/out
+	fi
+	mount_tmp
+	[ -c /dev/kvm ]
+}
+
+# After the job: what it left running would keep its pipes open.
+end_leftovers() {
+	local entry pid
+
+	for entry in /proc/[0-9]*; do
+		pid=${entry##*/}
+		case " 1 $* " in *" $pid "*) continue ;; esac
+		[ -e "$entry/exe" ] && kill -KILL "$pid"
+	done 2>/dev/null
+}
+
+run_job() {
+	local -a command environment
+	local cwd status relay_out relay_err
+
+	mapfile -d '' command <"$io/command"
+	mapfile -d '' environment <"$io/environment"
+	cwd=$(cat "$io/cwd")
+	mkfifo /run/kvmprof-lab/stdout /run/kvmprof-lab/stderr
+	cat /run/kvmprof-lab/stdout >"$io/stdout" &
+	relay_out=$!
+	cat /run/kvmprof-lab/stderr >"$io/stderr" &
+	relay_err=$!
+	(
+		cd "$cwd" || exit 125
+		exec setsid --wait env -i "${environment[@]}" "${command[@]}"
+	) </dev/null >/run/kvmprof-lab/stdout 2>/run/kvmprof-lab/stderr
+	status=$?
+	end_leftovers "$relay_out" "$relay_err"
+	wait "$relay_out" "$relay_err"
+	echo "$status" >"$io/status"
+}
+
+exec </dev/null >/dev/console 2>&1
+if set_up; then
+	echo "lab host: up after $(cut -d ' ' -f 1 /proc/uptime) s"
+	run_job
+else
+	echo "lab host: no /dev/kvm"
+fi

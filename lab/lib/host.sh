@@ -1,0 +1,142 @@
+# shellcheck shell=bash
+# The lab host: a QEMU TCG machine with SVM that shares this machine's root file system.
+
+# No EPYC model: it asks for what TCG cannot do and complains. No xsave, and so no AVX: with it a
+# 6.1 kernel hangs as it boots under TCG of QEMU 7.2.
+HOST_CPU=qemu64,+svm,+npt,+ssse3,+sse4.1,+sse4.2,+popcnt,+movbe,+aes,+pclmulqdq,+abm,+bmi1,+bmi2,+adx,+rdrand,+rdtscp,+pdpe1gb,+erms,+fsgsbase,+smep,+smap,+umip
+
+host_usage() {
+	cat <<'EOT'
+Usage: lab/lab run [options] -- CMD…
+
+Boots a lab host, runs CMD in it in this directory with this machine's files (changes are lost),
+and returns its exit status. CMD is root and reads nothing from stdin.
+
+  --host amd          which lab host (amd only)
+  --kernel VERSION    6.1 (default) or 6.12
+  --cpus N            default 2
+  --mem SIZE          default 8G; holds the guests and every file that CMD writes
+  --timeout S         give up after S seconds (default 600)
+  --out DIR           share DIR; CMD finds it writable at $LAB_OUT. It cannot be mapped shared:
+                      let perf write to /tmp and copy
+  --console FILE      copy the lab host's console log to FILE
+  --cpu FEATURES      more for QEMU's -cpu, such as +la57
+  --append ARGS       more for the lab host's kernel command line
+
+CMD gets PATH, HOME, TERM, LANG and all KVMPROF_* variables. Exit status 125: the lab host itself
+failed (crash, panic, timeout); the message names its console log.
+EOT
+}
+
+host_scratch=''
+host_pid=''
+host_keep=''
+
+# host_clean: end QEMU and the relays, whatever happened.
+host_clean() {
+	[ -z "$host_pid" ] || kill -TERM "$host_pid" 2>/dev/null || :
+	[ -n "$host_keep" ] || [ -z "$host_scratch" ] || rm -rf "$host_scratch"
+}
+
+# The job, as the lab host's process 1 reads it.
+host_write_job() {
+	local dir=$1 modules=$2 name
+	shift 2
+
+	mkdir "$dir"
+	: >"$dir/stdout"
+	: >"$dir/stderr"
+	: >"$dir/shares"
+	echo "$LAB_DIR/lib/host-init.sh" >"$dir/init"
+	echo "$modules" >"$dir/modules"
+	pwd -P >"$dir/cwd"
+	{ pwd -P; printf '%s\n' "$LAB_REPO" "$LAB_CACHE" "$LAB_BUILD" "$@"; } >"$dir/keep"
+	printf '%s\0' "$@" >"$dir/command"
+	{
+		printf 'PATH=%s\0' "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+		printf 'HOME=%s\0TERM=%s\0LANG=%s\0' "${HOME:-/root}" "${TERM:-dumb}" "${LANG:-C.UTF-8}"
+		printf 'KVMPROF_LAB_CACHE=%s\0KVMPROF_BUILD=%s\0' "$LAB_CACHE" "$LAB_BUILD"
+		for name in ${!KVMPROF_*}; do
+			case $name in KVMPROF_LAB_CACHE | KVMPROF_BUILD) continue ;; esac
+			[ -z "${!name+set}" ] || printf '%s=%s\0' "$name" "${!name}"
+		done
+	} >"$dir/environment"
+}
+
+host_run() {
+	local host=amd kernel=6.1 cpus=2 mem=8G timeout=600 out='' console='' features='' append=''
+	local dir release image status tail_out tail_err
+	local -a shares
+
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--host) need_value "$1" $#; host=$2; shift ;;
+		--kernel) need_value "$1" $#; kernel=$2; shift ;;
+		--cpus) need_value "$1" $#; need_number "$1" "$2"; cpus=$2; shift ;;
+		--mem) need_value "$1" $#; need_size "$1" "$2"; mem=$2; shift ;;
+		--timeout) need_value "$1" $#; need_number "$1" "$2"; timeout=$2; shift ;;
+		--out) need_value "$1" $#; out=$2; shift ;;
+		--console) need_value "$1" $#; console=$2; shift ;;
+		--cpu) need_value "$1" $#; features=,$2; shift ;;
+		--append) need_value "$1" $#; append=$2; shift ;;
+		-h | --help) host_usage; exit 0 ;;
+		--) shift; break ;;
+		-*) die "unknown option '$1' (see lab/lab run --help)" ;;
+		*) break ;;
+		esac
+		shift
+	done
+	[ $# -gt 0 ] || die "no command to run (see lab/lab run --help)"
+	[ "$host" = amd ] || die "lab host '$host' is not available yet"
+	[ "$(uname -m)" = x86_64 ] || die "lab host '$host' needs an x86-64 machine"
+	need_tools qemu-system-x86_64 setpriv tail timeout
+	prepare_all
+	dir=$(kernel_dir "$kernel")
+	release=$(cat "$dir/release")
+	image=$(image_host "$kernel")
+
+	host_scratch=$(mktemp -d "${TMPDIR:-/tmp}/kvmprof-lab.XXXXXX")
+	trap host_clean EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	trap 'exit 129' HUP
+	host_write_job "$host_scratch/io" "$dir/lib/modules/$release" "$@"
+	shares=(-virtfs "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap"
+		-virtfs "local,path=$host_scratch/io,mount_tag=io,security_model=none,multidevs=remap")
+	if [ -n "$out" ]; then
+		mkdir -p "$out" || die "cannot create '$out'"
+		out=$(readlink -f "$out")
+		shares+=(-virtfs "local,path=${out//,/,,},mount_tag=out,security_model=none,multidevs=remap")
+		echo out >"$host_scratch/io/shares"
+	fi
+
+	# Whatever becomes of this script, `timeout` ends QEMU.
+	setpriv --pdeathsig TERM timeout --kill-after 3 "$timeout" \
+		qemu-system-x86_64 -machine q35 -accel tcg,thread=multi,tb-size=1024 \
+		-cpu "$HOST_CPU$features" -smp "$cpus" -m "$mem" \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-serial "file:$host_scratch/console.log" \
+		-device isa-debug-exit,iobase=0xf4,iosize=1 \
+		-kernel "$dir/boot/vmlinuz-$release" -initrd "$image" \
+		-append "console=ttyS0 loglevel=4 panic=-1 oops=panic mitigations=off nokaslr tsc=reliable $append" \
+		"${shares[@]}" </dev/null >"$host_scratch/qemu.log" 2>&1 &
+	host_pid=$!
+	tail -f -s 0.05 -c +1 --pid="$host_pid" "$host_scratch/io/stdout" &
+	tail_out=$!
+	tail -f -s 0.05 -c +1 --pid="$host_pid" "$host_scratch/io/stderr" >&2 &
+	tail_err=$!
+	status=0
+	wait "$host_pid" || status=$?
+	host_pid=''
+	wait "$tail_out" "$tail_err" || :
+
+	[ -z "$console" ] || cp "$host_scratch/console.log" "$console"
+	if [ -s "$host_scratch/io/status" ]; then
+		exit "$(cat "$host_scratch/io/status")"
+	fi
+	host_keep=1
+	case $status in
+	124 | 137) die "lab host still busy after $timeout s, ended; console log: $host_scratch/console.log" ;;
+	*) die "lab host died (QEMU exit $status, see $host_scratch/qemu.log); console log: $host_scratch/console.log" ;;
+	esac
+}

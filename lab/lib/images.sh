@@ -1,0 +1,108 @@
+# shellcheck shell=bash
+# Boot images (initramfs), cached under the hash of all that is in them.
+
+LAB_HOST_MODULES=(virtio_pci 9p 9pnet_virtio overlay kvm_amd)
+LAB_ROOT_MODULES=(virtio_pci 9p 9pnet_virtio overlay)
+
+# tree_pack DIR: the folder as an archive that the kernel unpacks, on stdout.
+tree_pack() {
+	(cd "$1" && find . -mindepth 1 -print0 | LC_ALL=C sort -z |
+		cpio --null --create --format=newc --owner=0:0 --reproducible --quiet)
+}
+
+# tree_modules DIR VERSION MODULE…: copy modules and what they depend on, numbered in load order.
+# Built-in ones are skipped.
+tree_modules() {
+	local dir=$1 version=$2 root release module path name count=100
+	shift 2
+
+	root=$(kernel_dir "$version")
+	release=$(cat "$root/release")
+	mkdir -p "$dir/modules"
+	for module in "$@"; do
+		modprobe -d "$root" -S "$release" --show-depends "$module"
+	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r path; do
+		name=$(basename "$path")
+		case $name in
+		*.xz) xz -dc "$path" >"$dir/modules/$count-${name%.xz}" ;;
+		*.zst) zstd -dcq "$path" >"$dir/modules/$count-${name%.zst}" ;;
+		*) cp "$path" "$dir/modules/$count-$name" ;;
+		esac
+		count=$((count + 1))
+	done
+}
+
+tree_busybox() {
+	local dir=$1 busybox applet
+
+	busybox=$(type -P busybox) || die "no busybox (package busybox-static)"
+	mkdir -p "$dir"/{bin,dev,proc,sys,tmp}
+	cp "$busybox" "$dir/bin/busybox"
+	for applet in $("$busybox" --list); do
+		[ -e "$dir/bin/$applet" ] || ln -s busybox "$dir/bin/$applet"
+	done
+}
+
+# image_build OUT INIT VERSION MODULE…
+# Runs in a subshell of its own: it leaves through the trap.
+image_build() {
+	local out=$1 init=$2 version=$3 temp
+	shift 3
+
+	temp=$(mktemp -d "$LAB_CACHE/images/.build.XXXXXX")
+	# shellcheck disable=SC2064 # the folder of now
+	trap "rm -rf '$temp'" EXIT
+	mkdir "$temp/tree"
+	tree_busybox "$temp/tree"
+	cp "$init" "$temp/tree/init"
+	chmod 755 "$temp/tree/init"
+	[ $# -eq 0 ] || tree_modules "$temp/tree" "$version" "$@"
+	tree_pack "$temp/tree" >"$temp/image"
+	mv "$temp/image" "$out"
+}
+
+# image_get NAME INIT VERSION MODULE…: print the image's path; build it where it is missing.
+# VERSION is only looked at when there are modules.
+image_get() {
+	local name=$1 init=$2 version=$3 release=none key out
+	shift 3
+
+	[ $# -eq 0 ] || release=$(kernel_release "$version")
+	key=$({ cat "$init" "$LAB_DIR/lib/images.sh" "$(type -P busybox)"; echo "$release $*"; } |
+		sha256sum | cut -c 1-16)
+	out=$LAB_CACHE/images/$name-$key.cpio
+	if [ ! -e "$out" ]; then
+		need_tools cpio busybox xz modprobe
+		mkdir -p "$LAB_CACHE/images"
+		(
+			flock 9
+			[ -e "$out" ] || image_build "$out" "$init" "$version" "$@"
+		) 9>"$LAB_CACHE/images/.lock"
+	fi
+	echo "$out"
+}
+
+# The lab host's image.
+image_host() {
+	image_get "host-$1" "$LAB_DIR/lib/host-boot.sh" "$1" "${LAB_HOST_MODULES[@]}"
+}
+
+# A guest without modules: one image for every kernel.
+image_guest() {
+	image_get guest "$LAB_DIR/lib/guest-boot.sh" none
+}
+
+# A guest that has the lab host's user land.
+image_guest_root() {
+	image_get "root-$1" "$LAB_DIR/lib/guest-boot.sh" "$1" "${LAB_ROOT_MODULES[@]}"
+}
+
+# All that a lab host cannot fetch for itself.
+prepare_all() {
+	local version
+	for version in "${LAB_KERNELS[@]}"; do
+		image_host "$version" >/dev/null
+		image_guest_root "$version" >/dev/null
+	done
+	image_guest >/dev/null
+}

@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# Debian kernels, fetched once as packages and unpacked in the cache:
+# $LAB_CACHE/kernels/VERSION/{release,boot/vmlinuz-RELEASE,lib/modules/RELEASE}.
+
+kernel_known() {
+	local version
+	for version in "${LAB_KERNELS[@]}"; do
+		[ "$1" != "$version" ] || return 0
+	done
+	return 1
+}
+
+# The package that holds kernel VERSION in its generic flavour: the cloud flavour has no 9p.
+kernel_package() {
+	case $1 in
+	6.1) apt-cache depends linux-image-amd64 | awk '$1 == "Depends:" { print $2; exit }' ;;
+	*)
+		apt-cache search --names-only "^linux-image-${1//./\\.}\\.[0-9]+\\+deb12-amd64\$" |
+			awk '{ print $1 }' | sort -V | tail -n 1
+		;;
+	esac
+}
+
+kernel_download() {
+	local version=$1 folder=$2 package
+
+	package=$(kernel_package "$version")
+	if [ -n "$package" ] && (cd "$folder" && apt-get -q -o APT::Sandbox::User=root download "$package") >&2; then
+		return
+	fi
+	# No package lists yet, or ones so old that the mirror has moved on.
+	apt-get -q update >&2 || die "cannot fetch kernel $version: apt-get update failed"
+	package=$(kernel_package "$version")
+	[ -n "$package" ] || die "no Debian package of kernel $version"
+	(cd "$folder" && apt-get -q -o APT::Sandbox::User=root download "$package") >&2 ||
+		die "cannot download $package"
+}
+
+# Runs in a subshell of its own: it leaves through the trap.
+kernel_fetch() {
+	local version=$1 temp release
+
+	need_tools apt-get apt-cache dpkg-deb depmod
+	note "fetching kernel $version"
+	temp=$(mktemp -d "$LAB_CACHE/kernels/.fetch.XXXXXX")
+	# shellcheck disable=SC2064 # the folder of now
+	trap "rm -rf '$temp'" EXIT
+	mkdir "$temp/deb" "$temp/root"
+	kernel_download "$version" "$temp/deb"
+	dpkg-deb -x "$temp"/deb/*.deb "$temp/root"
+	release=$(ls "$temp/root/lib/modules")
+	depmod -b "$temp/root" "$release"
+	echo "$release" >"$temp/root/release"
+	chmod 755 "$temp/root"
+	mv -T "$temp/root" "$LAB_CACHE/kernels/$version"
+}
+
+# Print the folder of kernel VERSION; fetch it first where it is missing.
+kernel_dir() {
+	local version=$1 dir=$LAB_CACHE/kernels/$1
+
+	kernel_known "$version" || die "unknown kernel '$version' (known: ${LAB_KERNELS[*]})"
+	if [ ! -e "$dir/release" ]; then
+		mkdir -p "$LAB_CACHE/kernels"
+		(
+			flock 9
+			[ -e "$dir/release" ] || kernel_fetch "$version"
+		) 9>"$LAB_CACHE/kernels/.lock"
+	fi
+	echo "$dir"
+}
+
+kernel_release() {
+	local dir
+	dir=$(kernel_dir "$1")
+	cat "$dir/release"
+}
+
+kernel_show() {
+	local dir release
+	dir=$(kernel_dir "$1")
+	release=$(cat "$dir/release")
+	echo "release=$release"
+	echo "vmlinuz=$dir/boot/vmlinuz-$release"
+	echo "modules=$dir/lib/modules/$release"
+}
