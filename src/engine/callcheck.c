@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Checks of user-space return addresses, with a cache of verdicts. */
+#include "engine/callcheck.h"
+
+#include "arch/x86-call.h"
+#include "base/hashmap.h"
+
+#define NR_VERDICTS 65536		/* direct mapped; 24 bytes each */
+#define VERDICT_AGE_NS 1000000000ULL	/* exec and dlclose change what an address holds */
+
+struct verdict {
+	u64 root;	/* address space; 0: empty */
+	u64 ret_addr;
+	u64 made;	/* ns */
+	s32 result;
+};
+
+struct callcheck {
+	const struct mem_reader *mem;
+	struct verdict *verdicts;
+};
+
+int callcheck_create(const struct mem_reader *mem, struct callcheck **ret)
+{
+	struct callcheck *check = calloc(1, sizeof(*check));
+
+	if (!check)
+		return -ENOMEM;
+	check->mem = mem;
+	check->verdicts = calloc(NR_VERDICTS, sizeof(*check->verdicts));
+	if (!check->verdicts) {
+		free(check);
+		return -ENOMEM;
+	}
+	*ret = check;
+	return 0;
+}
+
+void callcheck_destroy(struct callcheck *check)
+{
+	if (!check)
+		return;
+	free(check->verdicts);
+	free(check);
+}
+
+/*
+ * The call may start in the page before, which may be missing: then the bytes in this page must
+ * do, as a call that lies wholly in it.
+ */
+static int look(const struct callcheck *check, const struct mmu_space *space, gva_t ret_addr)
+{
+	u64 in_page = ret_addr.addr & 4095;
+	struct mmu_mapping mapping;
+	u8 bytes[X86_CALL_MAX];
+	size_t size = sizeof(bytes);
+	int err;
+
+	err = mmu_translate(space, check->mem, GVA(ret_addr.addr - 1), &mapping);
+	if (err)
+		return -EFAULT;
+	if (!(mapping.access & MMU_EXEC))
+		return -EBADMSG;
+	err = mmu_read(space, check->mem, GVA(ret_addr.addr - size), bytes, size);
+	if (err && in_page && in_page < size) {
+		size = in_page;
+		err = mmu_read(space, check->mem, GVA(ret_addr.addr - size), bytes, size);
+		if (!err && !x86_call_ends_at(bytes, size))
+			return -EFAULT;
+	}
+	if (err)
+		return -EFAULT;
+	return x86_call_ends_at(bytes, size) ? 0 : -EBADMSG;
+}
+
+int callcheck_user(struct callcheck *check, const struct mmu_space *space, gva_t ret_addr, u64 now)
+{
+	u64 hash = hash_combine(space->root, ret_addr.addr);
+	struct verdict *verdict = &check->verdicts[hash % NR_VERDICTS];
+
+	if (ret_addr.addr < 4096 || ret_addr.addr >> 63)
+		return -EBADMSG;
+	if (verdict->root == space->root && verdict->ret_addr == ret_addr.addr &&
+	    now - verdict->made < VERDICT_AGE_NS)
+		return verdict->result;
+	*verdict = (struct verdict){
+		.root = space->root,
+		.ret_addr = ret_addr.addr,
+		.made = now,
+		.result = look(check, space, ret_addr),
+	};
+	return verdict->result;
+}
