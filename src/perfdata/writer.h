@@ -22,7 +22,7 @@ struct perfdata_writer_event {
 
 struct perfdata_writer_options {
 	const char *hostname;		/* the VM's name */
-	const char *os_release;		/* the guest kernel's */
+	const char *os_release;		/* the guest kernel's; NULL: see perfdata_writer_set_release() */
 	const char *arch;		/* "x86_64" */
 	const char *cpu_desc;		/* NULL: none */
 	const char *const *cmdline;	/* NULL-terminated */
@@ -30,14 +30,20 @@ struct perfdata_writer_options {
 	u64 total_mem_kb;
 	const struct perfdata_writer_event *events;
 	u32 nr_events;
+	bool raw;			/* samples carry bytes of the caller's own */
 };
 
-/* Strings are copied. The data goes to a temporary file beside @path until perfdata_writer_finish(). */
+/*
+ * Strings are copied. The data goes to a temporary file beside @path until
+ * perfdata_writer_finish(); where the file system can, to one without a name, which leaves no
+ * trace even of a process that is killed. A @path that is a device is written to as it stands.
+ */
 int perfdata_writer_create(const char *path, const struct perfdata_writer_options *options,
 			   struct perfdata_writer **ret);
 
 /* Without finish before it: removes the temporary file, leaves no trace. */
 void perfdata_writer_destroy(struct perfdata_writer *writer);
+DEFINE_CLEANUP(struct perfdata_writer *, perfdata_writer_destroy)
 
 struct perfdata_sample {
 	u32 event;
@@ -49,13 +55,23 @@ struct perfdata_sample {
 	bool user;
 	const u64 *ips;		/* with PERF_CONTEXT_* markers, ip first */
 	u32 nr_ips;
+	const void *raw;	/* with options.raw: stock perf steps over them */
+	u32 raw_size;		/* 4 more than a multiple of 8 */
 };
 
-/* These return the first write error (-ENOSPC) from then on. */
+/*
+ * These return the first write error (-ENOSPC) from then on; -E2BIG or -EINVAL for a record that
+ * does not fit the format, which is then not written. Guest text (comm, file names) is written
+ * with control bytes escaped: stock perf prints it as it is.
+ */
 int perfdata_writer_sample(struct perfdata_writer *writer, const struct perfdata_sample *sample);
 int perfdata_writer_comm(struct perfdata_writer *writer, u32 pid, u32 tid, const char *comm,
 			 bool exec, u64 time);
 int perfdata_writer_lost(struct perfdata_writer *writer, u64 nr, u64 time);
+
+/* A new process, or a new thread of @pid when @ppid == @pid. */
+int perfdata_writer_fork(struct perfdata_writer *writer, u32 pid, u32 tid, u32 ppid, u32 ptid,
+			 u64 time);
 
 struct perfdata_mmap {
 	u32 pid, tid;		/* -1 and 0 for the kernel */
@@ -80,9 +96,20 @@ int perfdata_writer_kernel(struct perfdata_writer *writer, u64 start, u64 end, u
 int perfdata_writer_module(struct perfdata_writer *writer, const char *name, u64 start, u64 size,
 			   const u8 *build_id, u8 build_id_size, u64 time);
 
-/* Writes sizes and features, renames the file into place. */
+/* What only comes to be known while recording; until finish. */
+int perfdata_writer_set_release(struct perfdata_writer *writer, const char *os_release);
+int perfdata_writer_set_cpu_desc(struct perfdata_writer *writer, const char *cpu_desc);
+
+/* kvmprof's own feature section: PERFDATA_FEATURE_ACCOUNTING in perfdata/format.h. */
+int perfdata_writer_set_accounting(struct perfdata_writer *writer, const char *text);
+
+/*
+ * Writes sizes and features and gives the file its name. One that is there becomes @path.old, as
+ * perf record does it.
+ */
 int perfdata_writer_finish(struct perfdata_writer *writer);
 
+/* Bytes of the file so far. */
 u64 perfdata_writer_bytes(const struct perfdata_writer *writer);
 
 #endif

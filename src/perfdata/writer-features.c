@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The feature sections of a perf.data that is written. Their layout is in
+ * tools/perf/Documentation/perf.data-file-format.txt of Linux 6.1.
+ */
+#include <time.h>
+
+#include "perfdata/format.h"
+#include "perfdata/writer-private.h"
+
+#define STRING_ALIGN 64	/* perf's NAME_ALIGN */
+#define CLOCK_RESOLUTION_NS 1
+
+static void put_u32(struct strbuf *sb, u32 v)
+{
+	strbuf_add(sb, &v, sizeof(v));
+}
+
+static void put_u64(struct strbuf *sb, u64 v)
+{
+	strbuf_add(sb, &v, sizeof(v));
+}
+
+/* A perf_header_string: length with padding, then the text, its NUL and the padding. */
+static void put_string(struct strbuf *sb, const char *text)
+{
+	size_t size = strlen(text) + 1, padded = ALIGN_UP(size, STRING_ALIGN);
+
+	put_u32(sb, padded);
+	strbuf_add(sb, text, size);
+	strbuf_add_zeros(sb, padded - size);
+}
+
+/* Ends the section of feature @bit, which is what was added to the sections since the last one. */
+static int end_section(struct writer_features *features, unsigned int bit)
+{
+	features->bits[bit / 64] |= 1ULL << bit % 64;
+	return vec_push(&features->ends, features->sections.len);
+}
+
+static int add_string(struct writer_features *features, unsigned int bit, const char *text)
+{
+	if (!text)
+		return 0;
+	put_string(&features->sections, text);
+	return end_section(features, bit);
+}
+
+static void put_build_id(struct strbuf *sb, const struct writer_build_id *id)
+{
+	size_t size = strlen(id->filename) + 1, padded = ALIGN_UP(size, STRING_ALIGN);
+	struct {
+		struct perf_event_header header;
+		u32 pid;
+		u8 id[WRITER_BUILD_ID_MAX];
+		u8 size;
+		u8 reserved[3];
+	} record = {
+		.header = {
+			.misc = id->misc | PERFDATA_MISC_BUILD_ID_SIZE,
+			.size = sizeof(record) + padded,
+		},
+		.pid = -1,	/* of the host, in perf's eyes: not one guest of many */
+		.size = id->size,
+	};
+
+	memcpy(record.id, id->id, id->size);
+	strbuf_add(sb, &record, sizeof(record));
+	strbuf_add(sb, id->filename, size);
+	strbuf_add_zeros(sb, padded - size);
+}
+
+static int add_build_ids(struct writer_features *features, const struct perfdata_writer *writer)
+{
+	if (!writer->build_ids.nr)
+		return 0;
+	for (size_t i = 0; i < writer->build_ids.nr; i++)
+		put_build_id(&features->sections, &writer->build_ids.data[i]);
+	return end_section(features, PERFDATA_FEATURE_BUILD_ID);
+}
+
+static int add_cmdline(struct writer_features *features, char *const *cmdline)
+{
+	u32 nr = 0;
+
+	if (!cmdline)
+		return 0;
+	while (cmdline[nr])
+		nr++;
+	put_u32(&features->sections, nr);
+	for (u32 i = 0; i < nr; i++)
+		put_string(&features->sections, cmdline[i]);
+	return end_section(features, PERFDATA_FEATURE_CMDLINE);
+}
+
+static int add_event_desc(struct writer_features *features, const struct perfdata_writer *writer)
+{
+	struct strbuf *sb = &features->sections;
+
+	put_u32(sb, writer->events.nr);
+	put_u32(sb, sizeof(struct perf_event_attr));
+	for (size_t i = 0; i < writer->events.nr; i++) {
+		const struct writer_event *event = &writer->events.data[i];
+
+		strbuf_add(sb, &event->attr, sizeof(event->attr));
+		put_u32(sb, 1);
+		put_string(sb, event->name);
+		put_u64(sb, event->id);
+	}
+	return end_section(features, PERFDATA_FEATURE_EVENT_DESC);
+}
+
+static int add_number(struct writer_features *features, unsigned int bit, u64 number)
+{
+	put_u64(&features->sections, number);
+	return end_section(features, bit);
+}
+
+static int add_sample_time(struct writer_features *features, const struct perfdata_writer *writer)
+{
+	put_u64(&features->sections, writer->first_time);
+	put_u64(&features->sections, writer->last_time);
+	return end_section(features, PERFDATA_FEATURE_SAMPLE_TIME);
+}
+
+static int add_cpus(struct writer_features *features, const struct perfdata_writer *writer)
+{
+	put_u32(&features->sections, writer->nr_cpus);
+	put_u32(&features->sections, writer->nr_cpus);
+	return end_section(features, PERFDATA_FEATURE_NRCPUS);
+}
+
+/* The same moment by two clocks: readers can tell the time of day of each sample. */
+static int add_clock_data(struct writer_features *features, const struct perfdata_writer *writer)
+{
+	put_u32(&features->sections, 1);
+	put_u32(&features->sections, CLOCK_MONOTONIC);
+	put_u64(&features->sections, writer->wall_clock);
+	put_u64(&features->sections, writer->monotonic);
+	return end_section(features, PERFDATA_FEATURE_CLOCK_DATA);
+}
+
+static int add_machine(struct writer_features *features, const struct perfdata_writer *writer)
+{
+	const struct writer_texts *texts = &writer->texts;
+	int err;
+
+	err = add_string(features, PERFDATA_FEATURE_HOSTNAME, texts->hostname);
+	if (!err)
+		err = add_string(features, PERFDATA_FEATURE_OSRELEASE, texts->os_release);
+	if (!err)
+		err = add_string(features, PERFDATA_FEATURE_VERSION, KVMPROF_VERSION);
+	if (!err)
+		err = add_string(features, PERFDATA_FEATURE_ARCH, texts->arch);
+	if (!err)
+		err = add_cpus(features, writer);
+	if (!err)
+		err = add_string(features, PERFDATA_FEATURE_CPUDESC, texts->cpu_desc);
+	if (!err)
+		err = add_number(features, PERFDATA_FEATURE_TOTAL_MEM, writer->total_mem_kb);
+	return err;
+}
+
+int writer_features_build(const struct perfdata_writer *writer, struct writer_features *features)
+{
+	int err;
+
+	err = add_build_ids(features, writer);
+	if (!err)
+		err = add_machine(features, writer);
+	if (!err)
+		err = add_cmdline(features, writer->texts.cmdline);
+	if (!err)
+		err = add_event_desc(features, writer);
+	if (!err)
+		err = add_sample_time(features, writer);
+	if (!err)
+		err = add_number(features, PERFDATA_FEATURE_CLOCKID, CLOCK_RESOLUTION_NS);
+	if (!err)
+		err = add_clock_data(features, writer);
+	if (!err)
+		err = add_string(features, PERFDATA_FEATURE_ACCOUNTING, writer->texts.accounting);
+	return err ? err : strbuf_error(&features->sections);
+}
+
+void writer_features_deinit(struct writer_features *features)
+{
+	strbuf_deinit(&features->sections);
+	vec_deinit(&features->ends);
+}
