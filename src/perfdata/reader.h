@@ -41,21 +41,26 @@ enum perfdata_kind {
 	PERFDATA_OTHER,
 };
 
-/* One record, decoded. Pointers are valid until the next call. */
+/*
+ * One of the kernel's records, decoded; perf's own kinds of record the reader digests itself.
+ * Pointers are valid until the next call.
+ */
 struct perfdata_record {
 	u8 kind;		/* enum perfdata_kind */
 	u8 cpumode;		/* PERF_RECORD_MISC_KERNEL, _USER, … */
 	u16 misc;
-	u32 type;		/* PERF_RECORD_* */
+	u32 type;		/* PERF_RECORD_*, which tells LOST from LOST_SAMPLES and so on */
 	u32 attr;		/* index of its attribute */
-	u32 pid, tid;
-	u32 cpu;
+	u32 pid, tid;		/* -1 when not recorded; also the kernel's in MMAP */
+	u32 cpu;		/* -1 when not recorded */
 	u64 time;		/* ns; 0 when not recorded */
 	union {
 		struct {
 			u64 ip, addr, period, id;
 			const u64 *ips;		/* the chain with PERF_CONTEXT_* markers; aligned */
 			u64 nr_ips;
+			const void *raw;	/* PERF_SAMPLE_RAW, in the file's byte order */
+			u32 raw_size;
 		} sample;
 		struct {
 			u64 start, len, pgoff;
@@ -80,15 +85,37 @@ struct perfdata_record {
 };
 
 /*
- * Opens @path ("-": standard input, perf's pipe form). -EBADMSG: not a perf.data file; -ENODATA:
- * it ends early; -EOPNOTSUPP: a form not known. @ret_why (may be NULL) says what, as a constant.
+ * Opens @path ("-": standard input, which may be perf's pipe form). -EBADMSG: not a perf.data
+ * file; -ENODATA: it ends early; -EOPNOTSUPP: a form not known. @ret_why (may be NULL) then says
+ * what, as a constant, or is NULL when the error says all.
  */
 int perfdata_reader_open(const char *path, struct perfdata_reader **ret, const char **ret_why);
-void perfdata_reader_close(struct perfdata_reader *reader);
 
-/* 1 and the next record in time order when @ordered at open, file order else; 0 at the end. */
+/* The same for an open file, which the reader closes; also when this fails. */
+int perfdata_reader_open_fd(int fd, struct perfdata_reader **ret, const char **ret_why);
+void perfdata_reader_close(struct perfdata_reader *reader);
+DEFINE_CLEANUP(struct perfdata_reader *, perfdata_reader_close)
+
+/* Before the first record: file order instead of time order. */
+void perfdata_reader_set_unordered(struct perfdata_reader *reader);
+
+/*
+ * 1 and the next record, in time order as perf makes it; 0 at the end. -ENODATA: this is the end
+ * too, but of a file that was cut off or never finished (perf record was killed): what came
+ * before is good. -EBADMSG: no way to find the next record.
+ */
 int perfdata_reader_next(struct perfdata_reader *reader, struct perfdata_record *ret);
 
+/* What could not be used, so far. */
+struct perfdata_reader_stats {
+	u64 bad_records;	/* contents do not fit the record: dropped */
+	u64 unknown_ids;	/* of an event that the file does not describe: dropped */
+	u64 unordered;		/* came later than the file's rounds promise */
+};
+void perfdata_reader_stats(const struct perfdata_reader *reader,
+			   struct perfdata_reader_stats *ret);
+
+/* In the pipe form attributes, build ids and strings may still come between the records. */
 size_t perfdata_reader_nr_attrs(const struct perfdata_reader *reader);
 const struct perfdata_attr *perfdata_reader_attr(const struct perfdata_reader *reader, size_t i);
 
@@ -96,7 +123,10 @@ size_t perfdata_reader_nr_build_ids(const struct perfdata_reader *reader);
 const struct perfdata_build_id *perfdata_reader_build_id(const struct perfdata_reader *reader,
 							 size_t i);
 
-/* Feature strings: HEADER_HOSTNAME, …; NULL when the file has none. */
+/*
+ * Feature strings (enum perfdata_feature in perfdata/format.h): HOSTNAME, OSRELEASE, VERSION,
+ * ARCH, CPUDESC, CPUID, CMDLINE (joined with blanks), ACCOUNTING. NULL when the file has none.
+ */
 const char *perfdata_reader_string(const struct perfdata_reader *reader, unsigned int feature);
 
 #endif
