@@ -30,12 +30,13 @@ enum cfi_row_kind {
 	CFI_ROW_REGS,		/* a whole pt_regs lies at the CFA */
 	CFI_ROW_REGS_PARTIAL,	/* only the hardware's part (ip, cs, flags, sp, ss) lies there */
 	CFI_ROW_END,		/* the outermost frame */
+	CFI_ROW_UNDEFINED,	/* covered, but said to have no rule: do not guess one */
 };
 
 struct cfi_row {
 	u8 kind;		/* enum cfi_row_kind */
 	bool interrupted;	/* the caller was interrupted here, it did not call: ip is exact */
-	struct cfi_rule cfa;	/* REG_OFFSET, AT_REG, or AT_REG then + cfa_add */
+	struct cfi_rule cfa;	/* REG_OFFSET, or AT_REG then + cfa_add */
 	s32 cfa_add;		/* added to the CFA after an AT_REG load (ORC's indirect forms) */
 	struct cfi_rule ra;
 	struct cfi_rule bp;	/* the frame pointer, the one register that ORC restores */

@@ -199,10 +199,8 @@ int orc_entry_decode(enum orc_format format, const u8 *data, struct cfi_row *ret
 	err = decode_entry(format, data, &entry);
 	if (err)
 		return err;
-	if (entry.type == ORC_TYPE_UNDEFINED)
-		return -ENOENT;
-	if (entry.type == ORC_TYPE_END_OF_STACK) {
-		row.kind = CFI_ROW_END;
+	if (entry.type <= ORC_TYPE_END_OF_STACK) {
+		row.kind = entry.type == ORC_TYPE_UNDEFINED ? CFI_ROW_UNDEFINED : CFI_ROW_END;
 		*ret_row = row;
 		return 0;
 	}

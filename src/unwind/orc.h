@@ -49,10 +49,13 @@ int orc_table_create(enum orc_format format, u64 ip_base, const void *ip, const 
 void orc_table_destroy(struct orc_table *table);
 DEFINE_CLEANUP(struct orc_table *, orc_table_destroy)
 
-/* -ENOENT when @pc is outside or its entry says "undefined"; -EBADMSG for a malformed entry. */
+/*
+ * -ENOENT when @pc is before the first entry; -EBADMSG for a malformed entry. What the last entry
+ * covers has no end here: the caller knows where the image ends.
+ */
 int orc_table_find(const struct orc_table *table, gva_t pc, struct cfi_row *ret_row);
 
-/* The rule in one entry; the same errors. */
+/* The rule in one entry: -EBADMSG when malformed, -EOPNOTSUPP for an unknown format. */
 int orc_entry_decode(enum orc_format format, const u8 *entry, struct cfi_row *ret_row);
 
 #endif

@@ -11,8 +11,10 @@
 
 struct unwind_ops {
 	/*
-	 * The rule at @pc in kernel space. -ENOENT: none covers it. @pc is exact for an
-	 * interrupted frame, one before the return address otherwise.
+	 * The rule at @pc in kernel space. -ENOENT: none covers it, and code there may keep a
+	 * frame pointer (what the kernel's JIT made, a kernel built so). @pc is exact for an
+	 * interrupted frame, one before the return address otherwise. NULL: the guest's kernel is
+	 * not known.
 	 */
 	int (*find_row)(void *ctx, gva_t pc, struct cfi_row *ret_row);
 
@@ -23,14 +25,17 @@ struct unwind_ops {
 	 */
 	int (*check_call)(void *ctx, gva_t ret_addr, bool user);
 
-	/* Whether @addr is in the kernel's text or a module's. NULL: by the sign of the address. */
+	/*
+	 * Whether @addr is in the kernel's text or a module's. A return address elsewhere is taken
+	 * only when check_call() has seen the call. NULL: by the sign of the address.
+	 */
 	bool (*is_kernel_text)(void *ctx, gva_t addr);
 };
 
 struct unwinder {
 	const struct unwind_ops *ops;
 	void *ctx;
-	unsigned int max_depth;		/* frames of one chain, at most CHAIN_MAX_FRAMES */
+	unsigned int max_depth;		/* frames of one chain; 0 and too many: CHAIN_MAX_FRAMES */
 };
 
 /*

@@ -1,0 +1,409 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel part of a chain on x86-64: rows applied to registers and copied stacks.
+ *
+ * The kernel's own unwinder (arch/x86/kernel/unwind_orc.c) is the model for what a row means. What
+ * is different: nothing here may be trusted, neither the tables nor the stacks, and the walk must
+ * end whatever they hold. It does because each step adds a frame, of which there is a limit; and
+ * it ends early where stacks make no sense, because within one copied stack the stack pointer must
+ * rise, and a stack that was left is not entered again.
+ */
+#include "unwind/kernel-x86.h"
+
+#include <string.h>
+
+#include "arch/x86-regs.h"
+
+#define NR_GPRS (X86_R15 + 1)
+#define ALL_GPRS ((1U << NR_GPRS) - 1)
+#define NO_STACK (-1)
+
+struct walk {
+	const struct unwinder *unwinder;
+	const struct sample *sample;
+	struct kernel_end *end;
+	u64 gpr[NR_GPRS];
+	u32 known;		/* bit n: gpr[n] holds the frame's value */
+	u64 pc;
+	bool exact;		/* pc was interrupted: it is not a return address */
+	u8 flags;		/* enum frame_flags of pc */
+	int stack;		/* index of the copied stack that RSP is in */
+	u32 left;		/* bit n: stack n was left */
+};
+
+/* Canonical with 4 and with 5 levels of page tables, as far as that can be said of both. */
+static bool in_kernel_half(u64 addr)
+{
+	return addr >> 56 == 0xff;
+}
+
+/* The copied stack that holds @addr, or else ends at it. */
+static int stack_at(const struct sample *sample, u64 addr)
+{
+	const struct wire_sample *wire = sample->wire;
+	int ends = NO_STACK;
+
+	for (int i = 0; i < wire->nr_stacks; i++) {
+		u64 skip = addr - wire->stacks[i].gva;
+
+		if (skip < wire->stacks[i].size)
+			return i;
+		if (skip == wire->stacks[i].size && ends == NO_STACK)
+			ends = i;
+	}
+	return ends;
+}
+
+/* Why @addr is in no copy: what ended the one below it, if that was cut. */
+static enum stop_reason missing_reason(const struct sample *sample, u64 addr)
+{
+	const struct wire_sample *wire = sample->wire;
+	enum stop_reason reason = STOP_STACK_CUT;
+	u64 nearest = WIRE_MAX_STACK_BYTES;
+
+	if (!in_kernel_half(addr))
+		return STOP_BAD_POINTER;
+	for (int i = 0; i < wire->nr_stacks; i++) {
+		const struct wire_stack *stack = &wire->stacks[i];
+		u64 skip = addr - stack->gva;
+		u64 past = skip > stack->size ? skip - stack->size : 0;
+
+		if (addr < stack->gva || past >= nearest)
+			continue;
+		nearest = past;
+		reason = stack->stop;
+	}
+	if (reason == STOP_NONE || reason == STOP_COMPLETE)
+		return STOP_BAD_POINTER;
+	return reason < STOP_NR ? reason : STOP_STACK_CUT;
+}
+
+static enum stop_reason read_stack(const struct walk *w, u64 addr, void *out, size_t size)
+{
+	if (addr % sizeof(u64))
+		return STOP_BAD_POINTER;
+	if (sample_read_stack(w->sample, GVA(addr), out, size) == 0)
+		return STOP_NONE;
+	return missing_reason(w->sample, addr + size - 1);
+}
+
+/* The value that @rule gives; CFI_SAME and CFI_UNDEFINED are the caller's business. */
+static enum stop_reason apply_rule(const struct walk *w, const struct cfi_rule *rule, u64 cfa,
+				   u64 *ret)
+{
+	bool of_reg = rule->kind == CFI_REG_OFFSET || rule->kind == CFI_AT_REG;
+	u64 value;
+
+	if (of_reg && (rule->reg >= NR_GPRS || !(w->known & 1U << rule->reg)))
+		return STOP_NO_RULE;
+	value = (of_reg ? w->gpr[rule->reg] : cfa) + (s64)rule->offset;
+	switch (rule->kind) {
+	case CFI_CFA_OFFSET:
+	case CFI_REG_OFFSET:
+		*ret = value;
+		return STOP_NONE;
+	case CFI_AT_CFA:
+	case CFI_AT_REG:
+		return read_stack(w, value, ret, sizeof(*ret));
+	default:
+		return STOP_NO_RULE;
+	}
+}
+
+static enum stop_reason find_cfa(const struct walk *w, const struct cfi_row *row, u64 *ret_cfa)
+{
+	enum stop_reason stop;
+	u64 cfa;
+
+	if (row->cfa.kind != CFI_REG_OFFSET && row->cfa.kind != CFI_AT_REG)
+		return STOP_NO_RULE;
+	stop = apply_rule(w, &row->cfa, 0, &cfa);
+	if (stop != STOP_NONE)
+		return stop;
+	if (row->cfa.kind == CFI_AT_REG)
+		cfa += (s64)row->cfa_add;
+	*ret_cfa = cfa;
+	return STOP_NONE;
+}
+
+/*
+ * The stack pointer goes to @sp: up in its own stack, or to one where the walk has not been. A
+ * frame whose CFA is a plain offset from RSP cannot have switched stacks.
+ */
+static enum stop_reason move_sp(struct walk *w, u64 sp, bool may_switch)
+{
+	int stack = stack_at(w->sample, sp);
+
+	if (sp % sizeof(u64) || !in_kernel_half(sp))
+		return STOP_BAD_POINTER;
+	if (sp <= w->gpr[X86_RSP] && (stack == w->stack || !may_switch))
+		return STOP_BAD_POINTER;
+	if (stack != w->stack && w->stack != NO_STACK)
+		w->left |= 1U << w->stack;
+	if (stack != NO_STACK && w->left & 1U << stack)
+		return STOP_BAD_POINTER;
+	w->stack = stack;
+	w->gpr[X86_RSP] = sp;
+	return STOP_NONE;
+}
+
+static bool is_kernel_text(const struct walk *w, u64 addr)
+{
+	const struct unwind_ops *ops = w->unwinder->ops;
+
+	if (!in_kernel_half(addr))
+		return false;
+	return !ops->is_kernel_text || ops->is_kernel_text(w->unwinder->ctx, GVA(addr));
+}
+
+static bool is_outermost(const struct walk *w, u64 pc)
+{
+	struct cfi_row row;
+
+	return w->unwinder->ops->find_row(w->unwinder->ctx, GVA(pc), &row) == 0 &&
+	       row.kind == CFI_ROW_END;
+}
+
+/*
+ * Return addresses that no call left: outermost frames that were made by hand. A new task returns
+ * to ret_from_fork's first byte (copy_thread()); secondary_startup_64 enters C by a far return with
+ * the address after it pushed (up to 6.8). The rule there says that nothing follows, so that a
+ * mistake costs one wrong frame at most.
+ */
+static bool accept_outermost(const struct walk *w, u64 ra, u8 *ret_flags)
+{
+	if (is_outermost(w, ra - 1)) {
+		*ret_flags = FRAME_F_RETURN;
+		return true;
+	}
+	*ret_flags = FRAME_F_INTERRUPTED;
+	return is_outermost(w, ra);
+}
+
+static enum stop_reason check_return(const struct walk *w, u64 ra, u8 *ret_flags)
+{
+	const struct unwind_ops *ops = w->unwinder->ops;
+	int err;
+
+	if (!in_kernel_half(ra))
+		return STOP_BAD_RETURN;
+	*ret_flags = FRAME_F_RETURN;
+	err = ops->check_call ? ops->check_call(w->unwinder->ctx, GVA(ra), false) : -ENOENT;
+	if (err == 0)
+		return STOP_NONE;
+	if (err == -EBADMSG)
+		return accept_outermost(w, ra, ret_flags) ? STOP_NONE : STOP_BAD_RETURN;
+	if (!is_kernel_text(w, ra))
+		return STOP_BAD_RETURN;
+	if (ops->check_call)
+		*ret_flags |= FRAME_F_UNVERIFIED;
+	return STOP_NONE;
+}
+
+static void set_pc(struct walk *w, u64 pc, u8 flags)
+{
+	w->pc = pc;
+	w->flags = flags;
+	w->exact = flags & FRAME_F_INTERRUPTED;
+}
+
+/* The caller of an ordinary function; only what ORC keeps of its registers is known. */
+static enum stop_reason step_call(struct walk *w, const struct cfi_row *row, u64 cfa, u64 bp)
+{
+	bool may_switch = row->cfa.kind != CFI_REG_OFFSET || row->cfa.reg != X86_RSP;
+	u8 flags = FRAME_F_INTERRUPTED;
+	enum stop_reason stop;
+	u64 ra;
+
+	stop = apply_rule(w, &row->ra, cfa, &ra);
+	if (stop == STOP_NONE && !row->interrupted)
+		stop = check_return(w, ra, &flags);
+	else if (stop == STOP_NONE && !is_kernel_text(w, ra))
+		stop = STOP_BAD_RETURN;
+	if (stop == STOP_NONE)
+		stop = move_sp(w, cfa, may_switch);
+	if (stop != STOP_NONE)
+		return stop;
+	w->gpr[X86_RBP] = bp;
+	w->known = 1U << X86_RSP | 1U << X86_RBP;
+	set_pc(w, ra, flags);
+	return STOP_NONE;
+}
+
+/* What the processor pushed: user mode, where the kernel part is complete, or the kernel's own. */
+static enum stop_reason enter_interrupted(struct walk *w, const struct cfi_row *row, const u64 *iret)
+{
+	u64 pc = iret[0], cs = iret[X86_PT_CS - X86_PT_RIP], sp = iret[X86_PT_RSP - X86_PT_RIP];
+	enum stop_reason stop;
+
+	if (x86_cs_cpl(cs) == 3) {
+		w->end->user_regs = true;
+		w->end->user_pc = pc;
+		w->end->user_sp = sp;
+		return STOP_COMPLETE;
+	}
+	if (x86_cs_cpl(cs) != 0)
+		return STOP_BAD_POINTER;
+	if (!in_kernel_half(pc))
+		return STOP_BAD_RETURN;
+	stop = move_sp(w, sp, true);
+	if (stop != STOP_NONE)
+		return stop;
+	/* A trap's address is after its instruction, as a return address is. */
+	set_pc(w, pc, row->interrupted ? FRAME_F_INTERRUPTED : FRAME_F_RETURN);
+	return STOP_NONE;
+}
+
+static void load_gprs(struct walk *w, const u64 *regs)
+{
+	static const u8 slots[NR_GPRS] = {
+		[X86_RAX] = X86_PT_RAX, [X86_RDX] = X86_PT_RDX, [X86_RCX] = X86_PT_RCX,
+		[X86_RBX] = X86_PT_RBX, [X86_RSI] = X86_PT_RSI, [X86_RDI] = X86_PT_RDI,
+		[X86_RBP] = X86_PT_RBP, [X86_RSP] = X86_PT_RSP, [X86_R8] = X86_PT_R8,
+		[X86_R9] = X86_PT_R9, [X86_R10] = X86_PT_R10, [X86_R11] = X86_PT_R11,
+		[X86_R12] = X86_PT_R12, [X86_R13] = X86_PT_R13, [X86_R14] = X86_PT_R14,
+		[X86_R15] = X86_PT_R15,
+	};
+
+	for (unsigned int i = 0; i < NR_GPRS; i++)
+		w->gpr[i] = regs[slots[i]];
+	w->known = ALL_GPRS;
+}
+
+static enum stop_reason step_regs(struct walk *w, const struct cfi_row *row, u64 cfa, u64 bp)
+{
+	u64 regs[X86_PT_NR];
+	enum stop_reason stop;
+
+	stop = read_stack(w, cfa, regs, sizeof(regs));
+	if (stop == STOP_NONE)
+		stop = enter_interrupted(w, row, regs + X86_PT_RIP);
+	if (stop != STOP_NONE)
+		return stop;
+	load_gprs(w, regs);
+	if (row->bp.kind != CFI_SAME)
+		w->gpr[X86_RBP] = bp;
+	return STOP_NONE;
+}
+
+/* Only what the processor pushed is there; all other registers are still as they were. */
+static enum stop_reason step_regs_partial(struct walk *w, const struct cfi_row *row, u64 cfa,
+					  u64 bp)
+{
+	u64 iret[X86_PT_NR - X86_PT_RIP];
+	enum stop_reason stop;
+
+	stop = read_stack(w, cfa, iret, sizeof(iret));
+	if (stop == STOP_NONE)
+		stop = enter_interrupted(w, row, iret);
+	if (stop != STOP_NONE)
+		return stop;
+	w->gpr[X86_RBP] = bp;
+	return STOP_NONE;
+}
+
+static enum stop_reason step_row(struct walk *w, const struct cfi_row *row)
+{
+	enum stop_reason stop;
+	u64 cfa, bp = w->gpr[X86_RBP];
+
+	stop = find_cfa(w, row, &cfa);
+	if (stop == STOP_NONE && row->bp.kind != CFI_SAME && row->bp.kind != CFI_UNDEFINED)
+		stop = apply_rule(w, &row->bp, cfa, &bp);
+	if (stop != STOP_NONE)
+		return stop;
+	switch (row->kind) {
+	case CFI_ROW_CALL:
+		return step_call(w, row, cfa, bp);
+	case CFI_ROW_REGS:
+		return step_regs(w, row, cfa, bp);
+	default:
+		return step_regs_partial(w, row, cfa, bp);
+	}
+}
+
+/*
+ * Code without rules: if RBP points at a saved RBP with a return address above it in this very
+ * stack, and a call is seen before that address, then take it. What the kernel's JIT makes, BPF
+ * programs and their trampolines, keeps frame pointers.
+ */
+static enum stop_reason step_frame_pointer(struct walk *w)
+{
+	u64 bp = w->gpr[X86_RBP], frame[2];
+	enum stop_reason stop;
+	u8 flags;
+
+	if (w->stack == NO_STACK || bp < w->gpr[X86_RSP] || stack_at(w->sample, bp) != w->stack ||
+	    read_stack(w, bp, frame, sizeof(frame)) != STOP_NONE)
+		return STOP_NO_RULE;
+	if (check_return(w, frame[1], &flags) != STOP_NONE || flags & FRAME_F_UNVERIFIED)
+		return STOP_NO_RULE;
+	stop = move_sp(w, bp + sizeof(frame), false);
+	if (stop != STOP_NONE)
+		return stop;
+	w->gpr[X86_RBP] = frame[0];
+	w->known = 1U << X86_RSP | 1U << X86_RBP;
+	set_pc(w, frame[1], flags);
+	return STOP_NONE;
+}
+
+/* To the caller's frame: STOP_NONE, or why there is none. */
+static enum stop_reason step(struct walk *w)
+{
+	u64 pc = w->exact ? w->pc : w->pc - 1;
+	struct cfi_row row;
+	int err;
+
+	err = w->unwinder->ops->find_row(w->unwinder->ctx, GVA(pc), &row);
+	if (err == -ENOENT)
+		return step_frame_pointer(w);
+	if (err)
+		return err == -EOPNOTSUPP ? STOP_UNSUPPORTED : STOP_NO_RULE;
+	switch (row.kind) {
+	case CFI_ROW_END:
+		return STOP_COMPLETE;
+	case CFI_ROW_CALL:
+	case CFI_ROW_REGS:
+	case CFI_ROW_REGS_PARTIAL:
+		return step_row(w, &row);
+	default:
+		return STOP_NO_RULE;
+	}
+}
+
+static void walk_init(struct walk *w, const struct unwinder *unwinder, const struct sample *sample,
+		      struct kernel_end *end)
+{
+	const struct vcpu_regs *regs = &sample->wire->regs;
+
+	memset(w, 0, sizeof(*w));
+	w->unwinder = unwinder;
+	w->sample = sample;
+	w->end = end;
+	memcpy(w->gpr, regs->gpr, sizeof(w->gpr));
+	w->known = ALL_GPRS;
+	w->stack = stack_at(sample, w->gpr[X86_RSP]);
+	set_pc(w, regs->pc, FRAME_F_INTERRUPTED);
+}
+
+enum stop_reason unwind_kernel_x86(const struct unwinder *unwinder, const struct sample *sample,
+				   unsigned int max, struct chain *chain,
+				   struct kernel_end *ret_end)
+{
+	struct kernel_end end = { 0 };
+	enum stop_reason stop = STOP_NONE;
+	struct walk w;
+
+	walk_init(&w, unwinder, sample, &end);
+	for (unsigned int i = 0; stop == STOP_NONE; i++) {
+		if (i == max) {
+			stop = STOP_DEPTH;
+			break;
+		}
+		chain->frames[chain->nr++] = (struct frame){ w.pc, FRAME_KERNEL, w.flags };
+		stop = step(&w);
+	}
+	end.at_entry = stop == STOP_COMPLETE && !end.user_regs && chain->nr == 1;
+	*ret_end = end;
+	return stop;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From a sample to its chain: which parts it has, and where each ends. */
+#include "unwind/unwind.h"
+
+#include "unwind/kernel-x86.h"
+
+static unsigned int max_frames(const struct unwinder *unwinder)
+{
+	unsigned int max = unwinder->max_depth;
+
+	return max && max < CHAIN_MAX_FRAMES ? max : CHAIN_MAX_FRAMES;
+}
+
+static void add_frame(struct chain *chain, u64 ip, enum frame_kind kind, u8 flags)
+{
+	chain->frames[chain->nr++] = (struct frame){ .ip = ip, .kind = kind, .flags = flags };
+}
+
+/* Capture walked nothing then: why not. */
+static enum stop_reason not_walked(const struct wire_sample *wire)
+{
+	if (wire->flags & WIRE_F_NESTED)
+		return STOP_UNSUPPORTED;
+	if (wire->flags & WIRE_F_SLOTS_STALE)
+		return STOP_NO_SLOT;
+	return STOP_NONE;
+}
+
+static enum stop_reason add_kernel_part(const struct unwinder *unwinder,
+					const struct sample *sample, struct chain *chain,
+					struct kernel_end *end)
+{
+	const struct wire_sample *wire = sample->wire;
+	enum stop_reason stop = not_walked(wire);
+
+	if (stop == STOP_NONE && !unwinder->ops->find_row)
+		stop = STOP_NO_KERNEL;
+	if (stop == STOP_NONE && (wire->regs.arch != VCPU_ARCH_X86_64 || wire->regs.bits != 64))
+		stop = STOP_UNSUPPORTED;
+	if (stop == STOP_NONE)
+		return unwind_kernel_x86(unwinder, sample, max_frames(unwinder), chain, end);
+	add_frame(chain, wire->regs.pc, FRAME_KERNEL, FRAME_F_INTERRUPTED);
+	return stop;
+}
+
+static enum stop_reason add_user_frames(const struct unwinder *unwinder,
+					const struct sample *sample, struct chain *chain)
+{
+	const struct unwind_ops *ops = unwinder->ops;
+	const struct wire_sample *wire = sample->wire;
+
+	for (unsigned int i = 0; i < wire->nr_user_frames; i++) {
+		u64 ip = sample->user_frames[i];
+		u8 flags = FRAME_F_RETURN;
+		int err = 0;
+
+		if (chain->nr == max_frames(unwinder))
+			return STOP_DEPTH;
+		if (ops->check_call)
+			err = ops->check_call(unwinder->ctx, GVA(ip), true);
+		if (err == -EBADMSG || ip >> 63)
+			return STOP_BAD_RETURN;
+		if (err)
+			flags |= FRAME_F_UNVERIFIED;
+		add_frame(chain, ip, FRAME_USER, flags);
+	}
+	return wire->user_stop < STOP_NR ? wire->user_stop : STOP_NONE;
+}
+
+/* The user part from @pc on, with the frames that capture walked from there if @walked. */
+static void add_user_part(const struct unwinder *unwinder, const struct sample *sample, u64 pc,
+			  bool walked, struct chain *chain)
+{
+	enum stop_reason stop = not_walked(sample->wire);
+
+	if (chain->nr == max_frames(unwinder)) {
+		chain->user_stop = STOP_DEPTH;
+		return;
+	}
+	add_frame(chain, pc, FRAME_USER, FRAME_F_INTERRUPTED);
+	if (stop == STOP_NONE)
+		stop = walked ? add_user_frames(unwinder, sample, chain) : STOP_NO_RULE;
+	chain->user_stop = stop;
+}
+
+/* entry_SYSCALL_64 and its way out, which is the same function; it starts at MSR_LSTAR. */
+static bool in_syscall_entry(const struct wire_sample *wire)
+{
+	return wire->regs.pc - wire->regs.x86.lstar < 0x1000;
+}
+
+/*
+ * Where user mode was left, for a sample in the kernel; 0: nowhere or not known. Capture takes it
+ * from the pt_regs at the end of the task's stack and walks from there, without waiting for the
+ * kernel's frames. While entry code has not stored them, these are the ones of the entry before.
+ * Then the processor's frame on another stack says better, or RCX, where SYSCALL keeps it.
+ */
+static u64 find_user_pc(const struct wire_sample *wire, const struct kernel_end *end,
+			bool *ret_stale)
+{
+	u64 pc = wire->user_pc;
+
+	*ret_stale = false;
+	if (end->user_regs) {
+		*ret_stale = pc != end->user_pc || wire->user_sp != end->user_sp;
+		return end->user_pc;
+	}
+	if (!pc || !end->at_entry || pc == wire->regs.gpr[X86_RCX])
+		return pc;
+	*ret_stale = true;
+	return in_syscall_entry(wire) ? wire->regs.gpr[X86_RCX] : 0;
+}
+
+static void add_user_part_below(const struct unwinder *unwinder, const struct sample *sample,
+				const struct kernel_end *end, struct chain *chain)
+{
+	bool stale;
+	u64 pc = find_user_pc(sample->wire, end, &stale);
+
+	if (pc)
+		add_user_part(unwinder, sample, pc, !stale, chain);
+	else if (stale)
+		chain->user_stop = STOP_NO_RULE;
+}
+
+void unwind_sample(const struct unwinder *unwinder, const struct sample *sample,
+		   struct chain *ret_chain)
+{
+	const struct wire_sample *wire = sample->wire;
+	struct kernel_end end = { 0 };
+	struct chain *chain = ret_chain;
+
+	chain->nr = chain->nr_kernel = 0;
+	chain->kernel_stop = chain->user_stop = STOP_NONE;
+	if (wire->flags & WIRE_F_USER) {
+		add_user_part(unwinder, sample, wire->regs.pc, true, chain);
+	} else {
+		chain->kernel_stop = add_kernel_part(unwinder, sample, chain, &end);
+		chain->nr_kernel = chain->nr;
+		add_user_part_below(unwinder, sample, &end, chain);
+	}
+	chain->changed = wire->flags & WIRE_F_CHANGED || chain->kernel_stop == STOP_CHANGED ||
+			 chain->user_stop == STOP_CHANGED;
+}

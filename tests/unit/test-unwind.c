@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Chains put together: user parts, where they start, and what was not walked at all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "build-kernel.h"
+#include "build-sample.h"
+
+#define THREAD_TOP 0xffffc90000014000ULL
+#define ENTRY_TOP 0xfffffe0000002000ULL
+#define USER_PC 0x401234
+#define USER_SP 0x7ffc1000
+
+struct world {
+	struct build_kernel kernel;
+	struct build_sample sample;
+	struct unwind_ops ops;
+	struct unwinder unwinder;
+	struct chain chain;
+};
+
+static void world_init(struct world *w)
+{
+	memset(w, 0, sizeof(*w));
+	assert_int_equal(build_kernel_init(&w->kernel, ORC_FORMAT_END), 0);
+	w->ops = build_kernel_ops;
+	w->unwinder.ops = &w->ops;
+	w->unwinder.ctx = &w->kernel;
+}
+
+static void world_deinit(struct world *w)
+{
+	build_sample_deinit(&w->sample);
+	build_kernel_deinit(&w->kernel);
+}
+
+static void unwind(struct world *w)
+{
+	struct sample sample;
+
+	assert_int_equal(build_sample_finish(&w->sample, &sample), 0);
+	memset(&w->chain, 0xee, sizeof(w->chain));
+	unwind_sample(&w->unwinder, &sample, &w->chain);
+}
+
+static void assert_frame(const struct world *w, u32 i, u64 ip, enum frame_kind kind, u8 flags)
+{
+	assert_true(i < w->chain.nr);
+	assert_int_equal(w->chain.frames[i].ip, ip);
+	assert_int_equal(w->chain.frames[i].kind, kind);
+	assert_int_equal(w->chain.frames[i].flags, flags);
+}
+
+/* A sample in user mode with three callers. */
+static void user_sample(struct world *w)
+{
+	build_sample_deinit(&w->sample);
+	build_sample_init(&w->sample, USER_PC, USER_SP);
+	w->sample.wire.flags = WIRE_F_USER;
+	w->sample.wire.regs.user = 1;
+	w->sample.wire.user_pc = USER_PC;
+	w->sample.wire.user_sp = USER_SP;
+	w->sample.wire.user_stop = STOP_COMPLETE;
+	for (u64 i = 1; i <= 3; i++)
+		build_sample_frame(&w->sample, 0x401050 + i * 0x1000);
+}
+
+static void test_user(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	user_sample(&w);
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 4);
+	assert_int_equal(w.chain.nr_kernel, 0);
+	assert_int_equal(w.chain.kernel_stop, STOP_NONE);
+	assert_int_equal(w.chain.user_stop, STOP_COMPLETE);
+	assert_false(w.chain.changed);
+	assert_frame(&w, 0, USER_PC, FRAME_USER, FRAME_F_INTERRUPTED);
+	assert_frame(&w, 3, 0x404050, FRAME_USER, FRAME_F_RETURN);
+	/* It is capture that knows why its walk ended. */
+	for (unsigned int stop = STOP_NONE; stop < STOP_NR; stop++) {
+		w.sample.wire.user_stop = stop;
+		unwind(&w);
+		assert_int_equal(w.chain.user_stop, stop);
+		assert_int_equal(w.chain.changed, stop == STOP_CHANGED);
+	}
+	w.sample.wire.user_stop = STOP_NR;
+	unwind(&w);
+	assert_int_equal(w.chain.user_stop, STOP_NONE);
+	/* User frames need no kernel. */
+	w.ops.find_row = NULL;
+	w.sample.wire.user_stop = STOP_COMPLETE;
+	unwind(&w);
+	assert_int_equal(chain_stop(&w.chain), STOP_COMPLETE);
+	world_deinit(&w);
+}
+
+static void test_user_returns(void **state)
+{
+	static const u64 bad[] = { 0x402070, 0, 0xffffffff81000050 };
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		user_sample(&w);
+		build_sample_frame(&w.sample, bad[i]);
+		build_sample_frame(&w.sample, 0x401050);
+		unwind(&w);
+		assert_int_equal(w.chain.nr, 4);
+		assert_int_equal(w.chain.user_stop, STOP_BAD_RETURN);
+	}
+	user_sample(&w);
+	build_sample_frame(&w.sample, 0x402060);
+	build_sample_frame(&w.sample, 0x401050);
+	unwind(&w);
+	assert_int_equal(w.chain.user_stop, STOP_COMPLETE);
+	assert_frame(&w, 4, 0x402060, FRAME_USER, FRAME_F_RETURN | FRAME_F_UNVERIFIED);
+	assert_frame(&w, 5, 0x401050, FRAME_USER, FRAME_F_RETURN);
+	/* Nobody to ask. */
+	w.ops.check_call = NULL;
+	user_sample(&w);
+	build_sample_frame(&w.sample, 0x402070);
+	unwind(&w);
+	assert_frame(&w, 4, 0x402070, FRAME_USER, FRAME_F_RETURN);
+	world_deinit(&w);
+}
+
+static void test_user_depth(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	user_sample(&w);
+	w.unwinder.max_depth = 4;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 4);
+	assert_int_equal(w.chain.user_stop, STOP_COMPLETE);
+	w.unwinder.max_depth = 3;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 3);
+	assert_int_equal(w.chain.user_stop, STOP_DEPTH);
+	world_deinit(&w);
+}
+
+/* A system call: in one kernel function, over the pt_regs of user mode. */
+static void kernel_sample(struct world *w)
+{
+	u64 gpr[16] = { [X86_RSP] = USER_SP };
+	struct build_stack stack;
+
+	build_stack_init(&stack, THREAD_TOP);
+	build_stack_regs(&stack, USER_PC, gpr, true);
+	build_stack_push(&stack, FN_RETURN(FN_REGS));
+	build_sample_deinit(&w->sample);
+	build_sample_init(&w->sample, FN_PC(FN_LEAF), stack.sp);
+	build_sample_stack(&w->sample, WIRE_STACK_AT_SP, &stack, WIRE_MAX_STACK_BYTES,
+			   STOP_COMPLETE);
+	w->sample.wire.user_pc = USER_PC;
+	w->sample.wire.user_sp = USER_SP;
+	w->sample.wire.user_stop = STOP_COMPLETE;
+	build_sample_frame(&w->sample, 0x401050);
+}
+
+static void test_both_parts(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	kernel_sample(&w);
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 4);
+	assert_int_equal(w.chain.nr_kernel, 2);
+	assert_frame(&w, 2, USER_PC, FRAME_USER, FRAME_F_INTERRUPTED);
+	assert_frame(&w, 3, 0x401050, FRAME_USER, FRAME_F_RETURN);
+	assert_int_equal(chain_stop(&w.chain), STOP_COMPLETE);
+	/* The user part does not wait for the kernel's, whose own reason comes first. */
+	w.sample.wire.stacks[0].size = 16;
+	w.sample.wire.stacks[0].stop = STOP_HOST_FAULT;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 4);
+	assert_int_equal(w.chain.user_stop, STOP_COMPLETE);
+	assert_int_equal(chain_stop(&w.chain), STOP_HOST_FAULT);
+	world_deinit(&w);
+}
+
+static void test_both_parts_depth(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	kernel_sample(&w);
+	w.unwinder.max_depth = 3;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 3);
+	assert_int_equal(w.chain.kernel_stop, STOP_COMPLETE);
+	assert_int_equal(w.chain.user_stop, STOP_DEPTH);
+	w.unwinder.max_depth = 2;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 2);
+	assert_int_equal(w.chain.user_stop, STOP_DEPTH);
+	w.unwinder.max_depth = 1;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 1);
+	assert_int_equal(w.chain.kernel_stop, STOP_DEPTH);
+	world_deinit(&w);
+}
+
+/* Capture could not read the pt_regs, the chain came across them. */
+static void test_user_pc_from_chain(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	kernel_sample(&w);
+	w.sample.wire.user_pc = 0;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 3);
+	assert_frame(&w, 2, USER_PC, FRAME_USER, FRAME_F_INTERRUPTED);
+	assert_int_equal(w.chain.kernel_stop, STOP_COMPLETE);
+	assert_int_equal(w.chain.user_stop, STOP_NO_RULE);
+	world_deinit(&w);
+}
+
+/* Entry code on its own stack: pt_regs are those of the entry before, and so are the frames. */
+static void test_stale_regs(void **state)
+{
+	struct build_stack entry;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	kernel_sample(&w);
+	build_stack_init(&entry, ENTRY_TOP);
+	build_stack_iret(&entry, 0x405678, USER_SP, true);
+	w.sample.wire.regs.pc = FN_PC(FN_IRET);
+	w.sample.wire.regs.gpr[X86_RSP] = entry.sp;
+	build_sample_stack(&w.sample, WIRE_STACK_AT_SP, &entry, WIRE_MAX_STACK_BYTES,
+			   STOP_COMPLETE);
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 2);
+	assert_frame(&w, 1, 0x405678, FRAME_USER, FRAME_F_INTERRUPTED);
+	assert_int_equal(w.chain.kernel_stop, STOP_COMPLETE);
+	assert_int_equal(w.chain.user_stop, STOP_NO_RULE);
+	/* The same instruction, another depth: a recursion's frames would be wrong as well. */
+	w.sample.wire.user_pc = 0x405678;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 3);
+	w.sample.wire.user_sp += 64;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 2);
+	assert_int_equal(w.chain.user_stop, STOP_NO_RULE);
+	world_deinit(&w);
+}
+
+/* The first instructions of SYSCALL have the user's address in RCX only. */
+static void test_syscall_entry(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	kernel_sample(&w);
+	w.sample.wire.regs.pc = FN_PC(FN_END);
+	w.sample.wire.regs.x86.lstar = BUILD_KERNEL_TEXT;
+	w.sample.wire.regs.gpr[X86_RCX] = 0x405678;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 2);
+	assert_frame(&w, 1, 0x405678, FRAME_USER, FRAME_F_INTERRUPTED);
+	assert_int_equal(w.chain.user_stop, STOP_NO_RULE);
+	/* The way out: they agree, and capture's frames hold. */
+	w.sample.wire.regs.gpr[X86_RCX] = USER_PC;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 3);
+	assert_int_equal(chain_stop(&w.chain), STOP_COMPLETE);
+	/* Another entry, where RCX means nothing. */
+	w.sample.wire.regs.gpr[X86_RCX] = 1;
+	w.sample.wire.regs.x86.lstar = BUILD_KERNEL_TEXT + 0x10000;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 1);
+	assert_int_equal(chain_stop(&w.chain), STOP_NO_RULE);
+	/* A kernel thread has no user part to be wrong about. */
+	w.sample.wire.user_pc = 0;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 1);
+	assert_int_equal(chain_stop(&w.chain), STOP_COMPLETE);
+	world_deinit(&w);
+}
+
+/* One frame and the reason, whatever else the record holds. */
+static void assert_not_walked(struct world *w, enum stop_reason reason)
+{
+	unwind(w);
+	assert_true(w->chain.nr >= 1);
+	assert_int_equal(w->chain.nr_kernel, 1);
+	assert_frame(w, 0, w->sample.wire.regs.pc, FRAME_KERNEL, FRAME_F_INTERRUPTED);
+	assert_int_equal(w->chain.kernel_stop, reason);
+}
+
+static void test_not_walked(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	kernel_sample(&w);
+	w.sample.wire.flags = WIRE_F_NESTED;
+	assert_not_walked(&w, STOP_UNSUPPORTED);
+	w.sample.wire.flags = WIRE_F_SLOTS_STALE;
+	assert_not_walked(&w, STOP_NO_SLOT);
+	w.sample.wire.flags = 0;
+	w.sample.wire.regs.bits = 32;
+	assert_not_walked(&w, STOP_UNSUPPORTED);
+	w.sample.wire.regs.bits = 64;
+	w.sample.wire.regs.arch = VCPU_ARCH_ARM64;
+	assert_not_walked(&w, STOP_UNSUPPORTED);
+	w.sample.wire.regs.arch = VCPU_ARCH_X86_64;
+	w.ops.find_row = NULL;
+	assert_not_walked(&w, STOP_NO_KERNEL);
+
+	user_sample(&w);
+	w.sample.wire.flags |= WIRE_F_SLOTS_STALE;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 1);
+	assert_int_equal(w.chain.user_stop, STOP_NO_SLOT);
+	world_deinit(&w);
+}
+
+static void test_changed(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	kernel_sample(&w);
+	unwind(&w);
+	assert_false(w.chain.changed);
+	w.sample.wire.flags = WIRE_F_CHANGED;
+	unwind(&w);
+	assert_true(w.chain.changed);
+	assert_int_equal(chain_stop(&w.chain), STOP_COMPLETE);
+	world_deinit(&w);
+}
+
+/* Without the optional callbacks every kernel address is text and every return address good. */
+static void test_no_callbacks(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	kernel_sample(&w);
+	w.ops.check_call = NULL;
+	w.ops.is_kernel_text = NULL;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 4);
+	assert_int_equal(chain_stop(&w.chain), STOP_COMPLETE);
+	world_deinit(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_user),
+		cmocka_unit_test(test_user_returns),
+		cmocka_unit_test(test_user_depth),
+		cmocka_unit_test(test_both_parts),
+		cmocka_unit_test(test_both_parts_depth),
+		cmocka_unit_test(test_user_pc_from_chain),
+		cmocka_unit_test(test_stale_regs),
+		cmocka_unit_test(test_syscall_entry),
+		cmocka_unit_test(test_not_walked),
+		cmocka_unit_test(test_changed),
+		cmocka_unit_test(test_no_callbacks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
