@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The capture programs. Each takes the guest's registers where its mode finds them, and hands them
+ * to the shot, which does the rest (bpf/shot.h).
+ *
+ *   on_event            inline: in the perf event that ended guest mode
+ *   on_event_deferred   deferred: notes the event and kicks the vCPU out to user space
+ *   on_userspace_exit   deferred: there, KVM has just stored the registers in kvm_run
+ *   on_tracepoint       inline, for an event that is a tracepoint
+ *   on_tracepoint_deferred
+ */
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/host-types.h"
+#include "bpf/regs-amd.h"
+#include "bpf/regs-run.h"
+#include "bpf/shared.h"
+#include "bpf/shot-take.h"
+
+/* Set before loading. */
+const volatile u32 amd;			/* registers are in a VMCB */
+const volatile u32 host_side;		/* the event happens in the host kernel, never in a guest */
+const volatile u32 max_depth;
+const volatile u32 exclude_user;
+const volatile u32 exclude_kernel;
+const volatile u32 event_index;
+const volatile u64 wake_bytes;		/* wake the reader when as much is waiting */
+const volatile u64 tracepoint_period;	/* one sample for as many hits; 0: by time */
+const volatile u64 tracepoint_interval;	/* ns between samples of one vCPU */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CAPTURE_MAX_VCPUS);
+	__type(key, u32);
+	__type(value, struct capture_vcpu);
+} vcpus SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, COUNT_NR);
+	__type(key, u32);
+	__type(value, u64);
+} counts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} ring SEC(".maps");
+
+/* A shot and the work space of reading its registers. */
+struct scratch {
+	struct shot shot;
+	union {
+		struct vmcb_save save;
+		struct {
+			struct kvm_regs regs;
+			struct kvm_sregs sregs;
+		} run;
+	};
+};
+
+/*
+ * Not a per-CPU map, whose values may not be as large. Two for each CPU: an event may come while
+ * the program on the exit to user space is at work, and neither interrupts itself. User space sets
+ * the size.
+ */
+enum scratch_user {
+	SCRATCH_EVENT,
+	SCRATCH_EXIT,
+	SCRATCH_NR,
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 4);
+	__type(key, u32);
+	__type(value, struct scratch);
+} scratches SEC(".maps");
+
+static __always_inline void count(u32 which)
+{
+	u64 *value = bpf_map_lookup_elem(&counts, &which);
+
+	if (value)
+		*value += 1;
+}
+
+static __always_inline struct capture_vcpu *current_vcpu(void)
+{
+	u32 tid = (u32)bpf_get_current_pid_tgid();
+
+	return bpf_map_lookup_elem(&vcpus, &tid);
+}
+
+static __always_inline struct scratch *take_scratch(enum scratch_user user)
+{
+	u32 index = bpf_get_smp_processor_id() * SCRATCH_NR + user;
+
+	return bpf_map_lookup_elem(&scratches, &index);
+}
+
+/* Whether the event ended guest mode of @vcpu, which this CPU has loaded. */
+static __always_inline int in_guest(struct kvm_vcpu *vcpu)
+{
+	return BPF_CORE_READ(vcpu, arch.handling_intr_from_guest) &&
+	       BPF_CORE_READ(vcpu, cpu) == (int)bpf_get_smp_processor_id();
+}
+
+/* Guest memory may be walked only while the table of slots is the one that KVM uses. */
+static __always_inline int slots_hold(struct kvm_vcpu *vcpu, const struct shot_vm *vm)
+{
+	return BPF_CORE_READ(vcpu, kvm, memslots[0], generation) == vm->slots.generation;
+}
+
+static __always_inline void begin(struct shot *shot, const struct capture_vcpu *vcpu)
+{
+	shot_begin(shot);
+	shot->max_depth = max_depth;
+	shot->percpu = vcpu->percpu;
+	shot->wire.vm = vcpu->vm;
+	shot->wire.vcpu = vcpu->id;
+	shot->wire.tid = (u32)bpf_get_current_pid_tgid();
+	shot->wire.event = event_index;
+}
+
+/* Whether the event does not want the mode that the guest was in. */
+static __always_inline int filtered(const struct vcpu_regs *regs)
+{
+	return regs->user ? exclude_user : exclude_kernel;
+}
+
+static __always_inline void send(struct shot *shot)
+{
+	u64 size = shot->wire.size;
+	u64 flags = BPF_RB_NO_WAKEUP;
+
+	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= wake_bytes)
+		flags = BPF_RB_FORCE_WAKEUP;
+	shot_opaque(size);
+	if (size > sizeof(shot->wire) + sizeof(shot->data) ||
+	    bpf_ringbuf_output(&ring, shot, size, flags))
+		count(COUNT_LOST_RING);
+	else
+		count(COUNT_SAMPLES);
+}
+
+/* The vCPU whose guest an event belongs to, or NULL. Counts. */
+static __always_inline struct capture_vcpu *event_vcpu(void)
+{
+	struct capture_vcpu *vcpu = current_vcpu();
+
+	count(COUNT_EVENTS);
+	if (!vcpu) {
+		count(COUNT_UNKNOWN_VCPU);
+		return NULL;
+	}
+	if (!host_side && !in_guest((struct kvm_vcpu *)vcpu->kvm_vcpu)) {
+		count(COUNT_HOST);
+		return NULL;
+	}
+	return vcpu;
+}
+
+/* From the registers on. */
+static __always_inline void finish(struct shot *shot, struct capture_vcpu *vcpu, int nested)
+{
+	struct kvm_vcpu *kvm_vcpu = (struct kvm_vcpu *)vcpu->kvm_vcpu;
+	const struct shot_vm *vm = shot_vm_at(vcpu->vm);
+	int slots_ok = vm && slots_hold(kvm_vcpu, vm);
+
+	if (filtered(&shot->wire.regs)) {
+		count(COUNT_FILTERED);
+		return;
+	}
+	if (nested)
+		shot->wire.flags |= WIRE_F_NESTED;
+	else if (slots_ok)
+		shot->flags |= SHOT_F_WALK;
+	else
+		shot->wire.flags |= WIRE_F_SLOTS_STALE;
+	shot_take(shot);
+	if (shot->percpu != vcpu->percpu)
+		vcpu->percpu = shot->percpu;
+	/* The slots may have moved under the walk. */
+	if (slots_ok && !slots_hold(kvm_vcpu, vm))
+		shot->wire.flags |= WIRE_F_CHANGED;
+	send(shot);
+}
+
+/*
+ * The registers of the VMCB, which are those of the last exit. 0; 1: of a nested guest; negative:
+ * not to be had.
+ */
+static __always_inline int read_amd(struct scratch *scratch, const struct capture_vcpu *vcpu)
+{
+	if (!amd || !bpf_core_type_exists(struct vcpu_svm))
+		return -1;
+	return regs_read_amd((struct kvm_vcpu *)vcpu->kvm_vcpu, &scratch->save,
+			     &scratch->shot.wire.regs);
+}
+
+/* One sample out of the VMCB, now. */
+static __always_inline void take_inline(struct capture_vcpu *vcpu, u64 period)
+{
+	struct scratch *scratch = take_scratch(SCRATCH_EVENT);
+	struct shot *shot;
+	int nested;
+
+	if (!scratch)
+		return;
+	shot = &scratch->shot;
+	begin(shot, vcpu);
+	shot->wire.time = bpf_ktime_get_ns();
+	shot->wire.period = period;
+	nested = read_amd(scratch, vcpu);
+	if (nested < 0) {	/* the VM is going away */
+		count(COUNT_HOST);
+		return;
+	}
+	shot->wire.event_pc = shot->wire.regs.pc;
+	finish(shot, vcpu, nested);
+}
+
+/* The pc at the event, where it can be read there; else 0. */
+static __always_inline u64 event_pc(const struct capture_vcpu *vcpu)
+{
+	const struct vcpu_svm *svm = (const struct vcpu_svm *)vcpu->kvm_vcpu;
+	u64 pc = 0;
+
+	if (!amd || !bpf_core_type_exists(struct vcpu_svm))
+		return 0;
+	bpf_probe_read_kernel(&pc, sizeof(pc), (char *)BPF_CORE_READ(svm, vmcb) + VMCB_SAVE +
+			      __builtin_offsetof(struct vmcb_save, rip));
+	return pc;
+}
+
+/*
+ * Notes the event and sends the vCPU out to user space: KVM sees the signal before it enters the
+ * guest again. One that still waits here has missed its exit.
+ */
+static __always_inline void take_deferred(struct capture_vcpu *vcpu, u64 period)
+{
+	const struct shot_vm *vm = shot_vm_at(vcpu->vm);
+
+	if (vcpu->pending)
+		count(COUNT_LOST_PENDING);
+	vcpu->pending_time = bpf_ktime_get_ns();
+	vcpu->pending_period = period;
+	vcpu->pending_pc = event_pc(vcpu);
+	vcpu->pending = 1;
+	if (!vm || bpf_send_signal_thread(vm->kick_signal)) {
+		vcpu->pending = 0;
+		count(COUNT_LOST_SIGNAL);
+	}
+}
+
+/* KVM has stored the registers in @run. 0, or negative when it has not. */
+static __always_inline int read_run(struct scratch *scratch, const char *run)
+{
+	struct vcpu_regs *regs = &scratch->shot.wire.regs;
+	u64 valid = 0;
+
+	if (bpf_probe_read_kernel(&valid, sizeof(valid),
+				  run + __builtin_offsetof(struct kvm_run, kvm_valid_regs)) ||
+	    (valid & REGS_RUN_WANTED) != REGS_RUN_WANTED ||
+	    bpf_probe_read_kernel(&scratch->run, sizeof(scratch->run),
+				  run + __builtin_offsetof(struct kvm_run, s.regs)))
+		return -1;
+	regs_set_kvm_regs(regs, &scratch->run.regs);
+	regs_set_kvm_sregs(regs, &scratch->run.sregs);
+	return 0;
+}
+
+static __always_inline int nested_intel(const struct capture_vcpu *vcpu)
+{
+	struct vcpu_vmx *vmx = (struct vcpu_vmx *)vcpu->kvm_vcpu;
+
+	if (amd || !bpf_core_type_exists(struct vcpu_vmx))
+		return 0;
+	return BPF_CORE_READ(vmx, loaded_vmcs) != __builtin_preserve_access_index(&vmx->vmcs01);
+}
+
+/* The sample for the event that was noted. */
+static __always_inline void take_pending(struct capture_vcpu *vcpu)
+{
+	struct scratch *scratch = take_scratch(SCRATCH_EXIT);
+	struct kvm_vcpu *kvm_vcpu = (struct kvm_vcpu *)vcpu->kvm_vcpu;
+	struct shot *shot;
+	int nested;
+
+	if (!scratch)
+		return;
+	shot = &scratch->shot;
+	begin(shot, vcpu);
+	shot->wire.time = vcpu->pending_time;
+	shot->wire.period = vcpu->pending_period;
+	shot->wire.event_pc = vcpu->pending_pc;
+	/* First what kvm_run lacks: LSTAR and the other GS base. */
+	nested = amd ? read_amd(scratch, vcpu) : nested_intel(vcpu);
+	if (nested < 0 || read_run(scratch, (const char *)BPF_CORE_READ(kvm_vcpu, run))) {
+		count(COUNT_LOST_EXIT);
+		return;
+	}
+	if (!shot->wire.event_pc)
+		shot->wire.event_pc = shot->wire.regs.pc;
+	if (shot->wire.event_pc != shot->wire.regs.pc)
+		shot->wire.flags |= WIRE_F_MOVED;
+	finish(shot, vcpu, nested);
+}
+
+/* The number of hits that a sample stands for, when one is due now; else 0. */
+static __always_inline u64 tracepoint_due(struct capture_vcpu *vcpu)
+{
+	u64 hits = vcpu->hits + 1, now;
+
+	vcpu->hits = hits;
+	if (tracepoint_period) {
+		if (hits < tracepoint_period)
+			return 0;
+	} else {
+		now = bpf_ktime_get_ns();
+		if (now - vcpu->last_time < tracepoint_interval)
+			return 0;
+		vcpu->last_time = now;
+	}
+	vcpu->hits = 0;
+	count(COUNT_EVENTS);
+	return hits;
+}
+
+SEC("?perf_event")
+int on_event(struct bpf_perf_event_data *ctx)
+{
+	struct capture_vcpu *vcpu = event_vcpu();
+
+	if (vcpu)
+		take_inline(vcpu, ctx->sample_period);
+	return 0;
+}
+
+SEC("?perf_event")
+int on_event_deferred(struct bpf_perf_event_data *ctx)
+{
+	struct capture_vcpu *vcpu = event_vcpu();
+
+	if (vcpu)
+		take_deferred(vcpu, ctx->sample_period);
+	return 0;
+}
+
+SEC("?raw_tp/kvm_userspace_exit")
+int on_userspace_exit(void *ctx)
+{
+	struct capture_vcpu *vcpu = current_vcpu();
+
+	if (!vcpu || !vcpu->pending)
+		return 0;
+	take_pending(vcpu);
+	vcpu->pending = 0;
+	return 0;
+}
+
+/* Hits on other threads than ours are none of our events. */
+SEC("?tracepoint")
+int on_tracepoint(void *ctx)
+{
+	struct capture_vcpu *vcpu = current_vcpu();
+	u64 period = vcpu ? tracepoint_due(vcpu) : 0;
+
+	if (period)
+		take_inline(vcpu, period);
+	return 0;
+}
+
+SEC("?tracepoint")
+int on_tracepoint_deferred(void *ctx)
+{
+	struct capture_vcpu *vcpu = current_vcpu();
+	u64 period = vcpu ? tracepoint_due(vcpu) : 0;
+
+	if (period)
+		take_deferred(vcpu, period);
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The host kernel's structures, as much of each as the capture programs read. Field places come
+ * from the running kernel's BTF; what is not in a kernel's BTF is asked for before it is used.
+ */
+#ifndef BPF_HOST_H
+#define BPF_HOST_H
+
+#include "base/addr.h"
+
+#define HOST_TYPE __attribute__((preserve_access_index))
+
+struct kvm_memslots {
+	u64 generation;
+} HOST_TYPE;
+
+struct kvm {
+	struct kvm_memslots *memslots[1];
+} HOST_TYPE;
+
+struct kvm_vcpu_arch {
+	unsigned long regs[16];		/* by the x86 instruction set's numbers */
+	unsigned long cr3;
+	u8 handling_intr_from_guest;
+} HOST_TYPE;
+
+struct kvm_run;
+
+struct kvm_vcpu {
+	struct kvm *kvm;
+	int cpu;
+	struct kvm_run *run;
+	struct kvm_vcpu_arch arch;
+} HOST_TYPE;
+
+/* Layout of hardware: see bpf/regs-amd.h. */
+struct vmcb;
+
+struct kvm_vmcb_info {
+	struct vmcb *ptr;
+} HOST_TYPE;
+
+struct vcpu_svm {
+	struct kvm_vcpu vcpu;
+	struct vmcb *vmcb;		/* in use */
+	struct kvm_vmcb_info vmcb01;	/* the guest's own, not that of a guest nested in it */
+} HOST_TYPE;
+
+/* Intel: is the guest that runs a nested one? */
+struct loaded_vmcs {
+	void *vmcs;
+} HOST_TYPE;
+
+struct vcpu_vmx {
+	struct kvm_vcpu vcpu;
+	struct loaded_vmcs vmcs01;
+	struct loaded_vmcs *loaded_vmcs;
+} HOST_TYPE;
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel stacks of a sample taken in the guest's kernel: which stack the stack pointer is on,
+ * which one was left for it, and the copy of each from the stack pointer to its end.
+ */
+#ifndef BPF_SHOT_STACK_H
+#define BPF_SHOT_STACK_H
+
+#include "bpf/shot-task.h"
+
+#define SHOT_KERNEL_STACKS 3	/* exception, interrupt, thread */
+
+enum shot_stack {
+	SHOT_STACK_THREAD,
+	SHOT_STACK_IRQ,
+	SHOT_STACK_EXCEPTION,	/* of the CPU entry area: NMI, #DB, #DF, #MC, #VC */
+	SHOT_STACK_ENTRY,	/* the same, entered from user mode */
+	SHOT_STACK_NONE,	/* none that we know */
+};
+
+/* What the CPU pushes at the top of a stack that it switches to; SDM volume 3, 6.14.2. */
+struct shot_hw_frame {
+	u64 ip, cs, flags, sp, ss;
+};
+
+/* The word at hardirq_stack_ptr is the stack's last, and holds the stack pointer that was left
+ * (arch/x86/include/asm/irq_stack.h, since v5.12; kernel/irq_64.c, "actual TOS").
+ */
+SHOT_INLINE int shot_find_irq_stack(struct shot *shot, const struct shot_vm *vm, u64 sp)
+{
+	if (!vm->guest.irq_stack_offset)
+		return STOP_UNSUPPORTED;
+	if (!shot->irq_top) {
+		int stop = shot_read_u64(shot, shot->percpu + vm->guest.irq_stack_offset,
+					 SHOT_VIEW_KERNEL);
+
+		if (stop)
+			return stop;
+		shot->irq_top = shot->value + 8;
+	}
+	if (shot->irq_top - sp - 1 >= vm->guest.irq_stack_size)
+		return STOP_BAD_POINTER;
+	shot->stack_end = shot->irq_top;
+	if (shot_read_u64(shot, shot->irq_top - 8, SHOT_VIEW_STACK))
+		return 0;
+	shot->next_sp = shot->value;
+	return 0;
+}
+
+/* Stacks of the entry area are one page, and the CPU's frame is at their top. */
+SHOT_INLINE enum shot_stack shot_find_entry_stack(struct shot *shot, u64 kernel_start, u64 sp)
+{
+	const struct shot_hw_frame *frame = (const struct shot_hw_frame *)shot->buf;
+
+	shot->stack_end = (sp | (SHOT_PAGE - 1)) + 1;
+	if (shot_read(shot, shot->stack_end - sizeof(*frame), sizeof(*frame), SHOT_VIEW_STACK))
+		return SHOT_STACK_NONE;
+	if ((frame->cs & 3) == 3 && frame->ip < kernel_start && frame->sp < kernel_start &&
+	    (frame->ss & 3) == 3)
+		return SHOT_STACK_ENTRY;
+	if (frame->cs & 0xff07 || frame->ip < kernel_start || frame->sp < kernel_start ||
+	    frame->sp % 8)
+		return SHOT_STACK_NONE;
+	shot->next_sp = frame->sp;
+	return SHOT_STACK_EXCEPTION;
+}
+
+/* Which stack @sp is on; sets .stack_end and .next_sp. Returns enum shot_stack. */
+SHOT_FN int shot_find_stack(struct shot *shot, u64 sp)
+{
+	const struct shot_vm *vm;
+
+	if (!shot)
+		return SHOT_STACK_NONE;
+	shot->next_sp = 0;
+	shot->stack_end = 0;
+	vm = shot_vm(shot);
+	if (!vm || sp < vm->guest.kernel_start)
+		return SHOT_STACK_NONE;
+	if (shot->wire.flags & WIRE_F_TASK) {
+		if (sp - shot->wire.task.stack < vm->guest.thread_size) {
+			shot->stack_end = shot->wire.task.stack + vm->guest.thread_size;
+			return SHOT_STACK_THREAD;
+		}
+		if (!shot_find_irq_stack(shot, vm, sp))
+			return SHOT_STACK_IRQ;
+	}
+	return shot_find_entry_stack(shot, vm->guest.kernel_start, sp);
+}
+
+/* Appends up to @size bytes from @gva on to the record. Returns why it ended early, else 0. */
+SHOT_FN int shot_copy(struct shot *shot, u64 gva, u32 size)
+{
+	if (!shot)
+		return STOP_UNSUPPORTED;
+	/* Pages of a stack that starts anywhere in one. */
+	for (int i = 0; i < WIRE_MAX_STACK_BYTES / SHOT_PAGE + 1 && size; i++) {
+		int stop = shot_translate(shot, gva, SHOT_VIEW_STACK);
+		u64 chunk = shot_min(shot_min(size, shot->room), SHOT_PAGE);
+		u64 used = shot->used;
+
+		if (stop)
+			return stop;
+		/* Up to the page's end, so that SHOT_PAGE steps suffice for large pages too. */
+		chunk = shot_min(chunk, SHOT_PAGE - gva % SHOT_PAGE);
+		shot_opaque(chunk);
+		shot_opaque(used);
+		if (used > SHOT_DATA_BYTES - SHOT_PAGE || chunk > SHOT_PAGE)
+			return STOP_STACK_CUT;
+		if (shot_read_hva(shot, shot->data + used, chunk, shot->hva))
+			return STOP_HOST_FAULT;
+		shot->used = used + chunk;
+		gva += chunk;
+		size -= chunk;
+	}
+	return size ? STOP_STACK_CUT : 0;
+}
+
+SHOT_INLINE u8 shot_stack_kind(u32 i, enum shot_stack where)
+{
+	if (!i)
+		return WIRE_STACK_AT_SP;
+	if (where == SHOT_STACK_IRQ)
+		return WIRE_STACK_IRQ;
+	return where == SHOT_STACK_THREAD ? WIRE_STACK_THREAD : WIRE_STACK_AT_SP;
+}
+
+/* Copies the stack at @sp as the record's stack @i; .next_sp then says where it goes on. */
+SHOT_FN int shot_take_stack(struct shot *shot, u64 sp, u32 i)
+{
+	struct wire_stack *stack;
+	u32 start, where, stop;
+	u64 size;
+
+	if (!shot || i >= SHOT_KERNEL_STACKS)
+		return 0;
+	where = shot_find_stack(shot, sp);
+	if (!shot->stack_end)
+		return 0;
+	size = shot_min(shot->stack_end - sp, WIRE_MAX_STACK_BYTES);
+	start = shot->used;
+	stop = shot_copy(shot, sp, size);
+	if (!stop && (size < shot->stack_end - sp || where == SHOT_STACK_NONE))
+		stop = STOP_STACK_CUT;
+	stack = &shot->wire.stacks[i];
+	stack->gva = sp;
+	stack->offset = sizeof(shot->wire) + start;
+	stack->size = shot->used - start;
+	stack->kind = shot_stack_kind(i, where);
+	stack->stop = stop ? stop : STOP_COMPLETE;
+	shot->wire.nr_stacks = i + 1;
+	return 0;
+}
+
+/* The stack at the stack pointer and those that were left for it. */
+SHOT_INLINE void shot_take_stacks(struct shot *shot)
+{
+	u64 sp = shot->wire.regs.gpr[X86_RSP];
+
+	for (u32 i = 0; i < SHOT_KERNEL_STACKS && sp; i++) {
+		shot_take_stack(shot, sp, i);
+		sp = shot->next_sp;
+	}
+}
+
+#endif

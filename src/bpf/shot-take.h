@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Taking a shot: shot_begin(), then the caller fills .wire.regs (and what else it knows of .wire's
+ * first part), then shot_take(), then .wire.size bytes are the record.
+ */
+#ifndef BPF_SHOT_TAKE_H
+#define BPF_SHOT_TAKE_H
+
+#include "bpf/shot-user.h"
+
+SHOT_INLINE void shot_begin(struct shot *shot)
+{
+	__builtin_memset(&shot->wire, 0, sizeof(shot->wire));
+	shot->wire.type = WIRE_SAMPLE;
+	shot->wire.regs.arch = VCPU_ARCH_X86_64;
+	shot->flags = 0;
+	shot->percpu = 0;
+	shot->used = 0;
+	shot->slot = 0;
+	shot->irq_top = 0;
+	shot->word = 0;
+	for (int i = 0; i < SHOT_NR_VIEWS; i++)
+		shot->views[i].leaf_hva = 0;
+	shot_set_root(shot, 0);
+}
+
+SHOT_INLINE void shot_take_memory(struct shot *shot)
+{
+	const struct vcpu_regs *regs = &shot->wire.regs;
+
+	shot->mode = mmu_mode_x86(regs->x86.cr0, regs->x86.cr4, regs->x86.efer);
+	shot->root = mmu_root_x86(shot->mode, regs->x86.cr3);
+	shot_take_task(shot);
+	shot_take_user(shot);
+	if (!regs->user)
+		shot_take_stacks(shot);
+	shot_recheck(shot, SHOT_VIEW_KERNEL);
+	shot_recheck(shot, SHOT_VIEW_STACK);
+	shot_recheck(shot, SHOT_VIEW_USER);
+}
+
+/* Completes the record. Without SHOT_F_WALK it holds the registers only. */
+SHOT_FN int shot_take(struct shot *shot)
+{
+	if (!shot)
+		return 0;
+	if (shot->wire.regs.user)
+		shot->wire.flags |= WIRE_F_USER;
+	if (shot->flags & SHOT_F_WALK)
+		shot_take_memory(shot);
+	shot->wire.size = sizeof(shot->wire) + shot->used;
+	return 0;
+}
+
+#endif

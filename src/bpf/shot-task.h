@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which guest task runs: per-CPU base, current task, and what of the task goes into the record.
+ */
+#ifndef BPF_SHOT_TASK_H
+#define BPF_SHOT_TASK_H
+
+#include "bpf/shot-mem.h"
+
+/*
+ * With page-table isolation user mode runs on tables that lack most of the kernel: the second page
+ * of an 8 KiB pair (PTI_USER_PGTABLE_BIT, arch/x86/entry/calling.h, since v4.15).
+ */
+#define SHOT_PTI_USER_ROOT 0x1000ULL
+
+/*
+ * The per-CPU base is in GS in the kernel and in the other base in user mode. For the few
+ * instructions around SWAPGS it is the other way round, told by the half of the address. Where
+ * the other base is not to be had, the base seen in an earlier sample of this vCPU is.
+ */
+SHOT_INLINE u64 shot_percpu(struct shot *shot, u64 kernel_start)
+{
+	const struct x86_system_regs *sys = &shot->wire.regs.x86;
+	u64 likely_base = shot->wire.regs.user ? sys->kernel_gs_base : sys->gs_base;
+	u64 other_base = shot->wire.regs.user ? 0 : sys->kernel_gs_base;
+
+	if (likely_base >= kernel_start)
+		shot->percpu = likely_base;
+	else if (other_base >= kernel_start)
+		shot->percpu = other_base;
+	return shot->percpu;
+}
+
+/* Forgets what earlier walks found. */
+SHOT_INLINE void shot_set_root(struct shot *shot, u64 root)
+{
+	shot->root = root;
+	for (int i = 0; i < SHOT_NR_VIEWS; i++) {
+		shot->views[i].size = 0;
+		shot->views[i].table_hva = 0;
+	}
+}
+
+/* Reads the current task's address into .value, in the kernel's tables. */
+SHOT_INLINE int shot_current(struct shot *shot, u64 address)
+{
+	int stop = shot_read_u64(shot, address, SHOT_VIEW_KERNEL);
+
+	if (stop != STOP_NOT_PRESENT || !(shot->root & SHOT_PTI_USER_ROOT))
+		return stop;
+	shot_set_root(shot, shot->root & ~SHOT_PTI_USER_ROOT);
+	stop = shot_read_u64(shot, address, SHOT_VIEW_KERNEL);
+	if (stop)
+		shot_set_root(shot, shot->root | SHOT_PTI_USER_ROOT);
+	return stop;
+}
+
+SHOT_FN int shot_read_task(struct shot *shot, u64 task)
+{
+	const struct shot_vm *vm;
+	int stop;
+
+	if (!shot)
+		return STOP_UNSUPPORTED;
+	vm = shot_vm(shot);
+	if (!vm)
+		return STOP_UNSUPPORTED;
+	shot->wire.task.task = task;
+	stop = shot_read(shot, task + vm->guest.task_pid_offset, 4, SHOT_VIEW_KERNEL);
+	if (stop)
+		return stop;
+	shot->wire.task.tid = *(s32 *)shot->buf;
+	stop = shot_read(shot, task + vm->guest.task_tgid_offset, 4, SHOT_VIEW_KERNEL);
+	if (stop)
+		return stop;
+	shot->wire.task.pid = *(s32 *)shot->buf;
+	stop = shot_read(shot, task + vm->guest.task_comm_offset, WIRE_COMM_LEN, SHOT_VIEW_KERNEL);
+	if (stop)
+		return stop;
+	__builtin_memcpy(shot->wire.task.comm, shot->buf, WIRE_COMM_LEN);
+	stop = shot_read_u64(shot, task + vm->guest.task_stack_offset, SHOT_VIEW_KERNEL);
+	if (stop)
+		return stop;
+	shot->wire.task.stack = shot->value;
+	stop = shot_read_u64(shot, task + vm->guest.task_mm_offset, SHOT_VIEW_KERNEL);
+	if (stop)
+		return stop;
+	shot->wire.task.mm = shot->value;
+	return 0;
+}
+
+/* Fills .wire.task and sets WIRE_F_TASK, WIRE_F_KTHREAD or WIRE_F_TASK_FAULT. */
+SHOT_FN int shot_take_task(struct shot *shot)
+{
+	const struct shot_vm *vm;
+	u64 kernel_start, percpu;
+	int stop;
+
+	if (!shot)
+		return STOP_UNSUPPORTED;
+	vm = shot_vm(shot);
+	if (!vm || !vm->guest.valid)
+		return STOP_NO_KERNEL;
+	kernel_start = vm->guest.kernel_start;
+	percpu = shot_percpu(shot, kernel_start);
+	stop = percpu ? shot_current(shot, percpu + vm->guest.current_task_offset) :
+			STOP_BAD_POINTER;
+	if (!stop && (shot->value < kernel_start || shot->value % 8))
+		stop = STOP_BAD_POINTER;
+	if (!stop)
+		stop = shot_read_task(shot, shot->value);
+	if (stop) {
+		shot->wire.flags |= WIRE_F_TASK_FAULT;
+		return stop;
+	}
+	shot->wire.flags |= WIRE_F_TASK;
+	if (!shot->wire.task.mm)
+		shot->wire.flags |= WIRE_F_KTHREAD;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The user part of a sample: where user mode was left, and the walk along frame pointers from
+ * there.
+ */
+#ifndef BPF_SHOT_USER_H
+#define BPF_SHOT_USER_H
+
+#include "bpf/shot-stack.h"
+
+#define SHOT_USER_TOP (1ULL << 56)	/* user addresses are below, with five levels too */
+#define SHOT_FIRST_PAGE 4096		/* never mapped: no address is in it */
+#define SHOT_USER32_CS 0x23		/* __USER32_CS, arch/x86/include/asm/segment.h */
+
+/* struct pt_regs, arch/x86/include/asm/ptrace.h; the same since 64-bit kernels exist. */
+struct shot_pt_regs {
+	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
+	struct shot_hw_frame hw;
+};
+
+_Static_assert(sizeof(struct shot_pt_regs) == 168, "21 words");
+_Static_assert(sizeof(struct shot_pt_regs) <= SHOT_READ_MAX, "one read");
+
+SHOT_INLINE void shot_set_user(struct shot *shot, u64 pc, u64 sp, u64 fp, u8 word)
+{
+	shot->wire.user_pc = pc;
+	shot->wire.user_sp = sp;
+	shot->fp = fp;
+	shot->word = word;
+}
+
+/* From the pt_regs in .buf; 0 or why not. */
+SHOT_INLINE int shot_set_user_pt_regs(struct shot *shot, int with_bp)
+{
+	const struct shot_pt_regs *regs = (const struct shot_pt_regs *)shot->buf;
+
+	if ((regs->hw.cs & 3) != 3)
+		return STOP_BAD_POINTER;
+	shot_set_user(shot, regs->hw.ip, regs->hw.sp,
+		      with_bp ? regs->bp : shot->wire.regs.gpr[X86_RBP],
+		      (u16)regs->hw.cs == SHOT_USER32_CS ? 4 : 8);
+	return 0;
+}
+
+/*
+ * In the kernel: the pt_regs at the top of the thread's stack, but for the few instructions of the
+ * entry and exit paths at which they are not there yet or no more.
+ */
+SHOT_INLINE int shot_find_user_regs(struct shot *shot, const struct shot_vm *vm)
+{
+	const u64 *gpr = shot->wire.regs.gpr;
+	u64 sp = gpr[X86_RSP], top;
+	int with_bp = 1, stop;
+
+	if (sp < vm->guest.kernel_start) {
+		/* SYSCALL and SYSRET leave the stack alone and hold the user's pc in RCX. */
+		shot_set_user(shot, gpr[X86_RCX], sp, gpr[X86_RBP], 8);
+		return 0;
+	}
+	if (!(shot->wire.flags & WIRE_F_TASK))
+		return STOP_NOT_PRESENT;
+	top = shot->wire.task.stack + vm->guest.thread_size - vm->guest.pt_regs_top;
+	if (shot_find_stack(shot, sp) == SHOT_STACK_ENTRY) {
+		/* All registers are pushed here first; until then RBP is still the user's. */
+		top = shot->stack_end;
+		with_bp = sp <= top - sizeof(struct shot_pt_regs);
+	}
+	stop = shot_read(shot, top - sizeof(struct shot_pt_regs), sizeof(struct shot_pt_regs),
+			 SHOT_VIEW_STACK);
+	return stop ? stop : shot_set_user_pt_regs(shot, with_bp);
+}
+
+/* Reads the saved frame pointer and the return address at .fp into .buf[0] and [1]. */
+SHOT_INLINE int shot_read_frame(struct shot *shot)
+{
+	u32 size = 2 * shot->word;
+	int stop = shot_translate(shot, shot->fp, SHOT_VIEW_USER);
+
+	if (stop)
+		return stop;
+	if (size == 16 && shot->room >= 16)
+		return shot_read_hva(shot, shot->buf, 16, shot->hva) ? STOP_HOST_FAULT : 0;
+	stop = shot_read(shot, shot->fp, size, SHOT_VIEW_USER);
+	if (stop || size == 16)
+		return stop;
+	shot->buf[1] = shot->buf[0] >> 32;
+	shot->buf[0] &= 0xffffffff;
+	return 0;
+}
+
+/* One step from .fp to its caller's. Returns why the walk ends, or 0. */
+SHOT_INLINE int shot_step_frame(struct shot *shot)
+{
+	u32 nr = shot->wire.nr_user_frames;
+	u64 fp = shot->fp, ret;
+	int stop;
+
+	if (!fp)
+		return STOP_COMPLETE;
+	if (nr >= shot->max_depth || nr >= WIRE_MAX_USER_FRAMES)
+		return STOP_DEPTH;
+	if (fp < shot->floor || fp >= SHOT_USER_TOP || fp & (shot->word - 1))
+		return STOP_BAD_POINTER;
+	stop = shot_read_frame(shot);
+	if (stop)
+		return stop;
+	ret = shot->buf[1];
+	if (!ret)
+		return STOP_COMPLETE;
+	if (ret < SHOT_FIRST_PAGE || ret >= SHOT_USER_TOP)
+		return STOP_BAD_POINTER;
+	((u64 *)shot->data)[nr] = ret;
+	shot->wire.nr_user_frames = nr + 1;
+	shot->floor = fp + 2 * shot->word;
+	shot->fp = shot->buf[0];
+	return 0;
+}
+
+struct shot_loop_arg {
+	struct shot *shot;
+};
+
+static long shot_frames_step(u32 i, void *arg)
+{
+	struct shot *shot = ((struct shot_loop_arg *)arg)->shot;
+	int stop = shot_step_frame(shot);
+
+	(void)i;
+	if (!stop)
+		return 0;
+	shot->wire.user_stop = stop;
+	return 1;
+}
+
+SHOT_FN int shot_walk_frames(struct shot *shot)
+{
+	struct shot_loop_arg arg = { .shot = shot };
+
+	if (!shot)
+		return 0;
+	shot->floor = shot->wire.user_sp;
+	shot_loop(WIRE_MAX_USER_FRAMES + 1, shot_frames_step, &arg);
+	shot->used = shot->wire.nr_user_frames * 8;
+	shot->wire.user_frames_offset = sizeof(shot->wire);
+	return 0;
+}
+
+/* Fills the user part. Comes before the stacks, whose place in the record is behind the frames. */
+SHOT_INLINE int shot_take_user(struct shot *shot)
+{
+	const struct vcpu_regs *regs = &shot->wire.regs;
+	const struct shot_vm *vm = shot_vm(shot);
+
+	if (!vm)
+		return 0;
+	if (regs->user) {
+		shot_set_user(shot, regs->pc, regs->gpr[X86_RSP], regs->gpr[X86_RBP],
+			      regs->bits / 8);
+	} else if (!vm->guest.valid || shot->wire.flags & WIRE_F_KTHREAD) {
+		return 0;
+	} else {
+		shot->wire.user_stop = shot_find_user_regs(shot, vm);
+	}
+	if (!shot->wire.user_pc || shot->wire.user_stop)
+		return 0;
+	if (shot->word != 8 && shot->word != 4) {
+		shot->wire.user_stop = STOP_UNSUPPORTED;
+		return 0;
+	}
+	shot_walk_frames(shot);
+	return 0;
+}
+
+#endif
