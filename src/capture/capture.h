@@ -21,7 +21,7 @@ enum capture_mode {
 
 const char *capture_mode_name(enum capture_mode mode);
 
-/* An event as perf_event_open takes it; made by capture_event_parse(). */
+/* An event as perf_event_open takes it; made by capture_event_parse(), which sets a frequency. */
 struct capture_event {
 	char name[64];
 	u32 type;
@@ -32,6 +32,7 @@ struct capture_event {
 	bool exclude_host;
 	bool exclude_user, exclude_kernel;
 	bool tracepoint;
+	bool host_side;		/* happens in the host kernel: the sample is the guest behind it */
 };
 
 /*
@@ -46,6 +47,7 @@ struct capture_counts {
 	u64 events;		/* overflows that reached us */
 	u64 samples;		/* records delivered */
 	u64 host;		/* skipped: not in the guest */
+	u64 filtered;		/* skipped: in a guest mode (user, kernel) that the event excludes */
 	u64 lost_ring;		/* no room in the ring buffer */
 	u64 lost_pending;	/* deferred: the event before was still waiting for its exit */
 	u64 lost_signal;	/* deferred: the kick failed */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Event names to perf_event_open's numbers; capture_event_parse() is in capture.h. */
+#ifndef CAPTURE_EVENTS_H
+#define CAPTURE_EVENTS_H
+
+#include <linux/perf_event.h>
+
+#include "capture/capture.h"
+
+#define EVENT_DEFAULT_FREQ 997	/* Hz; a prime, so as not to march with the guest's timers */
+
+/* Where the kernel describes its events, and how it is asked whether one works. */
+struct event_source {
+	const char *sysfs;	/* "/sys" */
+	const char *tracefs;	/* "/sys/kernel/tracing" */
+	/* 0, or the errno of perf_event_open() for @attr. */
+	int (*probe)(const struct perf_event_attr *attr);
+};
+
+/* capture_event_parse() against @source. */
+int events_parse(const struct event_source *source, const char *text, struct capture_event *ret,
+		 const char **ret_why);
+
+/* @event as the kernel takes it, disabled, sampling. The caller adds what it wants to get. */
+void event_fill_attr(const struct capture_event *event, struct perf_event_attr *ret_attr);
+
+#endif
