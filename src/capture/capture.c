@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which VMs and vCPU threads are followed. How samples are taken of them is in the backends. */
+#include "capture/capture.h"
+
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+
+#include "base/errors.h"
+#include "base/log.h"
+#include "capture/backend.h"
+#include "capture/events.h"
+
+#define RING_BYTES_DEFAULT (8UL << 20)
+#define MAX_DEPTH_DEFAULT 127	/* perf's, kernel.perf_event_max_stack */
+
+const char *capture_mode_name(enum capture_mode mode)
+{
+	static const char *const names[CAPTURE_NR] = {
+		[CAPTURE_AUTO] = "auto",
+		[CAPTURE_INLINE] = "inline",
+		[CAPTURE_DEFERRED] = "deferred",
+		[CAPTURE_PTRACE] = "ptrace",
+	};
+
+	return (unsigned int)mode < CAPTURE_NR ? names[mode] : "unknown";
+}
+
+int capture_open_event(const struct perf_event_attr *attr, pid_t tid)
+{
+	int fd = syscall(SYS_perf_event_open, attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static struct capture_guest *find_guest(const struct capture *capture, u32 index)
+{
+	vec_for_each(&capture->guests, guest) {
+		if ((*guest)->index == index)
+			return *guest;
+	}
+	return NULL;
+}
+
+struct capture_thread *capture_find_thread(struct capture_guest *guest, pid_t tid)
+{
+	vec_for_each(&guest->threads, thread) {
+		if ((*thread)->tid == tid)
+			return *thread;
+	}
+	return NULL;
+}
+
+int capture_deliver(struct capture *capture, const void *data, size_t size)
+{
+	struct capture_guest *guest;
+	struct sample sample;
+	int err = sample_init(&sample, data, size);
+
+	if (err)
+		return err;
+	guest = find_guest(capture, sample.wire->vm);
+	if (!guest)	/* removed meanwhile */
+		return 0;
+	if (sample.wire->flags & WIRE_F_SLOTS_STALE)
+		guest->stale = true;
+	capture->on_sample(&sample, capture->arg);
+	return 0;
+}
+
+static void enable_event(const struct capture_thread *thread, bool on)
+{
+	if (thread->event_fd >= 0 &&
+	    ioctl(thread->event_fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
+		log_debug("thread %d: cannot switch its event: %s", thread->tid,
+			  error_text(errno));
+}
+
+static void remove_thread(struct capture *capture, struct capture_guest *guest,
+			  struct capture_thread *thread)
+{
+	enable_event(thread, false);
+	if (capture->backend->remove_thread)
+		capture->backend->remove_thread(capture, guest, thread);
+	if (thread->event_fd >= 0)
+		close(thread->event_fd);
+	free(thread);
+}
+
+static int add_thread(struct capture *capture, struct capture_guest *guest,
+		      const struct vm_vcpu *vcpu)
+{
+	struct capture_thread *thread = calloc(1, sizeof(*thread));
+	int err;
+
+	if (!thread)
+		return -ENOMEM;
+	*thread = (struct capture_thread){
+		.tid = vcpu->tid,
+		.id = vcpu->id,
+		.kvm_vcpu = vcpu->kvm_vcpu,
+		.run_hva = vcpu->run_hva,
+		.event_fd = -1,
+		.seen = true,
+	};
+	err = capture->backend->add_thread(capture, guest, thread);
+	if (!err)
+		err = vec_push(&guest->threads, thread);
+	if (err) {
+		remove_thread(capture, guest, thread);
+		return err == -ESRCH ? 0 : err;	/* it ended: the VM's next state will say so */
+	}
+	if (capture->running)
+		enable_event(thread, true);
+	return 0;
+}
+
+static struct capture_thread *same_thread(struct capture_guest *guest, const struct vm_vcpu *vcpu)
+{
+	struct capture_thread *thread = capture_find_thread(guest, vcpu->tid);
+
+	return thread && thread->kvm_vcpu == vcpu->kvm_vcpu && thread->id == vcpu->id ? thread :
+											NULL;
+}
+
+static void drop_unseen(struct capture *capture, struct capture_guest *guest)
+{
+	size_t kept = 0;
+
+	vec_for_each(&guest->threads, thread) {
+		if ((*thread)->seen)
+			guest->threads.data[kept++] = *thread;
+		else
+			remove_thread(capture, guest, *thread);
+	}
+	guest->threads.nr = kept;
+}
+
+/* Gone threads first: a new vCPU may have the tid of one. */
+static int update_threads(struct capture *capture, struct capture_guest *guest,
+			  const struct vm *vm)
+{
+	int err = 0;
+
+	vec_for_each(&guest->threads, thread)
+		(*thread)->seen = false;
+	vec_for_each(&vm->vcpus, vcpu) {
+		struct capture_thread *thread = vcpu->tid ? same_thread(guest, vcpu) : NULL;
+
+		if (thread)
+			thread->seen = true;
+	}
+	drop_unseen(capture, guest);
+	vec_for_each(&vm->vcpus, vcpu) {
+		if (vcpu->tid && !capture_find_thread(guest, vcpu->tid) && !err)
+			err = add_thread(capture, guest, vcpu);
+	}
+	return err;
+}
+
+static int new_guest(struct capture *capture, u32 index, struct capture_guest **ret)
+{
+	struct capture_guest *guest = calloc(1, sizeof(*guest));
+	int err;
+
+	if (!guest)
+		return -ENOMEM;
+	guest->index = index;
+	err = vec_push(&capture->guests, guest);
+	if (err) {
+		free(guest);
+		return err;
+	}
+	*ret = guest;
+	return 0;
+}
+
+int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm)
+{
+	struct capture_guest *guest = find_guest(capture, index);
+	int err;
+
+	if (vm->confidential)
+		return -EOPNOTSUPP;
+	if (!guest) {
+		err = new_guest(capture, index, &guest);
+		if (err)
+			return err;
+	}
+	guest->pid = vm->pid;
+	guest->vm.kvm = vm->kvm;
+	guest->vm.kick_signal =
+		capture->options.kick_signal ? capture->options.kick_signal : vm->kick_signal;
+	guest->vm.slots = vm->slots;
+	guest->stale = false;
+	err = capture->backend->update_guest(capture, guest);
+	return err ? err : update_threads(capture, guest, vm);
+}
+
+int capture_set_guest(struct capture *capture, u32 index, const struct wire_guest *config)
+{
+	struct capture_guest *guest = find_guest(capture, index);
+
+	if (!guest)
+		return -ENOENT;
+	guest->vm.guest = *config;
+	return capture->backend->update_guest(capture, guest);
+}
+
+static void free_guest(struct capture *capture, struct capture_guest *guest)
+{
+	vec_for_each(&guest->threads, thread)
+		remove_thread(capture, guest, *thread);
+	vec_deinit(&guest->threads);
+	if (capture->backend->forget_guest)
+		capture->backend->forget_guest(capture, guest);
+	free(guest);
+}
+
+void capture_remove_vm(struct capture *capture, u32 index)
+{
+	size_t kept = 0;
+
+	vec_for_each(&capture->guests, guest) {
+		if ((*guest)->index == index)
+			free_guest(capture, *guest);
+		else
+			capture->guests.data[kept++] = *guest;
+	}
+	capture->guests.nr = kept;
+}
+
+static void enable_all(struct capture *capture, bool on)
+{
+	vec_for_each(&capture->guests, guest) {
+		vec_for_each(&(*guest)->threads, thread)
+			enable_event(*thread, on);
+	}
+	capture->running = on;
+}
+
+int capture_start(struct capture *capture)
+{
+	int err = capture->backend->start ? capture->backend->start(capture) : 0;
+
+	if (!err)
+		enable_all(capture, true);
+	return err;
+}
+
+int capture_stop(struct capture *capture)
+{
+	if (!capture->running)
+		return 0;
+	enable_all(capture, false);
+	return capture->backend->stop ? capture->backend->stop(capture) : 0;
+}
+
+int capture_poll(struct capture *capture, int timeout_ms)
+{
+	return capture->backend->poll(capture, timeout_ms);
+}
+
+bool capture_slots_stale(struct capture *capture, u32 *ret_index)
+{
+	vec_for_each(&capture->guests, guest) {
+		if (!(*guest)->stale)
+			continue;
+		(*guest)->stale = false;
+		*ret_index = (*guest)->index;
+		return true;
+	}
+	return false;
+}
+
+void capture_get_counts(const struct capture *capture, struct capture_counts *ret)
+{
+	*ret = (struct capture_counts){ 0 };
+	capture->backend->get_counts(capture, ret);
+}
+
+static const struct capture_backend *find_backend(enum capture_mode mode, const char **ret_why)
+{
+	switch (mode) {
+	case CAPTURE_INLINE:
+	case CAPTURE_DEFERRED:
+#ifdef HAVE_BPF
+		return &capture_bpf_backend;
+#else
+		*ret_why = "kvmprof was built without BPF";
+		return NULL;
+#endif
+	default:
+		*ret_why = "not a capture mode";
+		return NULL;
+	}
+}
+
+int capture_create(struct vm_host *host, const struct capture_options *options,
+		   capture_sample_fn on_sample, void *arg, struct capture **ret,
+		   const char **ret_why)
+{
+	struct capture *capture = calloc(1, sizeof(*capture));
+	int err = -EOPNOTSUPP;
+
+	*ret_why = "out of memory";
+	if (!capture)
+		return -ENOMEM;
+	capture->host = host;
+	capture->options = *options;
+	capture->on_sample = on_sample;
+	capture->arg = arg;
+	if (!options->ring_bytes)
+		capture->options.ring_bytes = RING_BYTES_DEFAULT;
+	if (!options->max_depth)
+		capture->options.max_depth = MAX_DEPTH_DEFAULT;
+	capture->options.max_depth = MIN(capture->options.max_depth, WIRE_MAX_USER_FRAMES);
+	capture->backend = find_backend(options->mode, ret_why);
+	if (capture->backend)
+		err = capture->backend->open(capture, ret_why);
+	if (err) {
+		free(capture);
+		return err;
+	}
+	*ret = capture;
+	return 0;
+}
+
+void capture_destroy(struct capture *capture)
+{
+	if (!capture)
+		return;
+	enable_all(capture, false);
+	vec_for_each(&capture->guests, guest)
+		free_guest(capture, *guest);
+	vec_deinit(&capture->guests);
+	capture->backend->close(capture);
+	free(capture);
+}

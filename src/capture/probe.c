@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which capture modes work on this host and for a VM, and which one to take. */
+#include <fcntl.h>
+#include <linux/kvm.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#ifdef HAVE_BPF
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#endif
+
+#include "base/errors.h"
+#include "bpf/regs-run.h"
+#include "capture/capture.h"
+
+/* Whether KVM can store the registers in kvm_run: since 4.17 on x86, not for protected guests. */
+static bool kvm_syncs_registers(void)
+{
+	_cleanup_close_ int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+	int mask = fd < 0 ? 0 : ioctl(fd, KVM_CHECK_EXTENSION, KVM_CAP_SYNC_REGS);
+
+	return mask > 0 && (mask & REGS_RUN_WANTED) == REGS_RUN_WANTED;
+}
+
+/* Any vCPU whose kvm_run page was not found in the VMM. */
+static bool run_page_missing(const struct vm *vm)
+{
+	if (!vm)
+		return false;
+	vec_for_each(&vm->vcpus, vcpu) {
+		if (vcpu->tid && !vcpu->run_hva)
+			return true;
+	}
+	return false;
+}
+
+#ifdef HAVE_BPF
+static int probe_helper(enum bpf_prog_type type, enum bpf_func_id helper)
+{
+	int has = libbpf_probe_bpf_helper(type, helper, NULL);
+
+	if (has < 0)
+		return has;
+	return has ? 0 : -EOPNOTSUPP;
+}
+
+static int probe_bpf(const char **ret_why)
+{
+	int err;
+
+	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
+		*ret_why = "the host kernel has no BTF (CONFIG_DEBUG_INFO_BTF)";
+		return -EOPNOTSUPP;
+	}
+	err = probe_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop);
+	if (!err)
+		return 0;
+	*ret_why = err == -EPERM || err == -EACCES ?
+			   "BPF is not permitted: not root, or the kernel is locked down" :
+			   "the host kernel's BPF is too old (needs bpf_loop, Linux 5.17)";
+	return -EOPNOTSUPP;
+}
+#else
+static int probe_bpf(const char **ret_why)
+{
+	*ret_why = "kvmprof was built without BPF";
+	return -EOPNOTSUPP;
+}
+#endif
+
+static int probe_inline(struct vm_host *host, const char **ret_why)
+{
+	int err = probe_bpf(ret_why);
+
+	if (err)
+		return err;
+	if (vm_host_vendor(host) != VM_VENDOR_AMD) {
+		*ret_why = "only AMD keeps the guest's registers where BPF can read them";
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static int probe_run_page(const struct vm *vm, const char **ret_why)
+{
+	if (!kvm_syncs_registers()) {
+		*ret_why = "KVM does not store registers in kvm_run (KVM_CAP_SYNC_REGS)";
+		return -EOPNOTSUPP;
+	}
+	if (run_page_missing(vm)) {
+		*ret_why = "a vCPU's kvm_run page was not found in the VMM";
+		return -EOPNOTSUPP;
+	}
+	return 0;
+}
+
+static int probe_deferred(const struct vm *vm, const char **ret_why)
+{
+	int err = probe_bpf(ret_why);
+
+	if (err)
+		return err;
+	if (vm && !vm->kick_signal) {
+		*ret_why = "it is not known which signal kicks this VMM's vCPUs (--kick-signal)";
+		return -EOPNOTSUPP;
+	}
+	return probe_run_page(vm, ret_why);
+}
+
+int capture_probe(struct vm_host *host, const struct vm *vm, enum capture_mode mode,
+		  const char **ret_why)
+{
+	if (vm && vm->confidential) {
+		*ret_why = "a confidential guest: its memory and registers are encrypted";
+		return -EOPNOTSUPP;
+	}
+	switch (mode) {
+	case CAPTURE_INLINE:
+		return probe_inline(host, ret_why);
+	case CAPTURE_DEFERRED:
+		return probe_deferred(vm, ret_why);
+	case CAPTURE_PTRACE:
+		return probe_run_page(vm, ret_why);
+	default:
+		*ret_why = "not a capture mode";
+		return -EOPNOTSUPP;
+	}
+}
+
+int capture_choose(struct vm_host *host, const struct vm *vm, enum capture_mode *ret_mode,
+		   const char **ret_why)
+{
+	static const struct {
+		enum capture_mode mode;
+		const char *why;
+	} choices[] = {
+		{ CAPTURE_INLINE, "the guest's registers are in memory (AMD)" },
+		{ CAPTURE_DEFERRED, "KVM gives the guest's registers at exits to user space" },
+		{ CAPTURE_PTRACE, "BPF cannot be used, or not with this VMM" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
+		int err = capture_probe(host, vm, choices[i].mode, ret_why);
+
+		if (err)
+			continue;
+		*ret_mode = choices[i].mode;
+		*ret_why = choices[i].why;
+		return 0;
+	}
+	return -EOPNOTSUPP;
+}
