@@ -39,6 +39,6 @@ int vec_reserve_raw(void **data, size_t *alloc, size_t need, size_t size);
 	} while (0)
 
 #define vec_for_each(v, p) \
-	for (__typeof__((v)->data) p = (v)->data; (size_t)(p - (v)->data) < (v)->nr; p++)
+	for (__typeof__(&*(v)->data) p = (v)->data; (size_t)(p - (v)->data) < (v)->nr; p++)
 
 #endif
