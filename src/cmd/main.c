@@ -131,7 +131,7 @@ static int run(int argc, char **argv)
 	if (opt.list_commands)
 		return list_commands();
 	if (!operands.nr)
-		return options_usage_error(&main_spec, "no command given; `kvmprof help` lists them");
+		return options_usage_error(&main_spec, "no command; `kvmprof help` lists them");
 	command = find_command(operands.args[0]);
 	if (!command)
 		return options_usage_error(&main_spec, "unknown command '%s'", operands.args[0]);

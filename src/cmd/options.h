@@ -139,7 +139,7 @@ struct command_spec {
 	const struct option_spec *options;	/* NULL: only the common ones */
 	unsigned int max_operands;
 	bool stop_at_operand;		/* options end at the first operand: record sleep -x 5 */
-	void (*print_more)(void);	/* at the end of the help, on standard output; NULL: nothing */
+	void (*print_more)(void);	/* at the end of the help; NULL: nothing */
 };
 
 /* What is left of the command line. Points into argv. */

@@ -21,7 +21,7 @@ enum flamegraph_kind {
 
 struct flamegraph_options {
 	const char *title;
-	const char *const *notes;	/* NULL-terminated, for the line below the title; may be NULL */
+	const char *const *notes;	/* for the line below; NULL-terminated; may be NULL */
 	const char *unit;		/* of the weights, plural: "samples" */
 	bool inverted;			/* the root at the top */
 };

@@ -307,7 +307,10 @@
 			const t = Math.min(1, Math.max(0, (now - start) / MS_ZOOM));
 			const ease = t * (2 - t);
 
-			view = { from: old.from + (from - old.from) * ease, to: old.to + (to - old.to) * ease };
+			view = {
+				from: old.from + (from - old.from) * ease,
+				to: old.to + (to - old.to) * ease,
+			};
 			if (t === 1)
 				view = { from, to };
 			else
@@ -346,8 +349,10 @@
 
 	/* Case matters once the pattern has a capital. null: not a regular expression. */
 	function compile(text) {
+		const plain = text.replace(/\\./g, "");
+
 		try {
-			return new RegExp(text, /\p{Lu}/u.test(text.replace(/\\./g, "")) ? "" : "i");
+			return new RegExp(text, /\p{Lu}/u.test(plain) ? "" : "i");
 		} catch {
 			return null;
 		}
@@ -396,7 +401,7 @@
 
 		if (input.value !== state.search)
 			input.value = state.search;
-		input.setAttribute("aria-invalid", String(Boolean(state.search && !compile(state.search))));
+		input.setAttribute("aria-invalid", String(state.search !== "" && !compile(state.search)));
 		matches = matchSymbols(state.search);
 		showMatched();
 		redraw();

@@ -288,7 +288,7 @@
 
 	async function testWide() {
 		same(fg.frames(), 100001, "all frames are there");
-		ok(Number(canvas.dataset.drawn) <= 3 * canvas.clientWidth + 3, "one rectangle a pixel at most",
+		ok(Number(canvas.dataset.drawn) <= 3 * canvas.clientWidth + 3, "a rectangle a pixel at most",
 			canvas.dataset.drawn);
 		const last = fg.frames() - 1;
 		near(fg.box(last).right, canvas.clientWidth - 0.01, "the last is where it belongs");

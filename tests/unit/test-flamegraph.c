@@ -114,7 +114,8 @@ static void test_many(void **state)
 	assert_int_equal(flamegraph_add(graph, 0, "all", NULL, FLAMEGRAPH_PROCESS, 100000), 0);
 	for (unsigned int i = 1; i <= 100000; i++) {
 		snprintf(name, sizeof(name), "f%u", i % 5000);
-		assert_int_equal(flamegraph_add(graph, i, name, "m", FLAMEGRAPH_USER, 100001 - i), 0);
+		assert_int_equal(flamegraph_add(graph, i, name, "m", FLAMEGRAPH_USER, 100001 - i),
+				 0);
 	}
 	profile = profile_of(graph);
 	assert_non_null(strstr(profile, "[\"f4999\",\"m\",3],\n[\"f0\",\"m\",3]],"));

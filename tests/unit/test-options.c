@@ -275,7 +275,8 @@ static void test_help(void **state)
 
 	(void)state;
 	assert_int_equal(run("-h --nothing", &operands), -1 - STATUS_OK);
-	assert_ptr_equal(strstr(said, "usage: kvmprof record [OPTIONS]\n\nSample guests.\n"), said);
+	assert_ptr_equal(strstr(said, "usage: kvmprof record [OPTIONS]\n\nSample guests.\n"),
+			 said);
 	assert_non_null(strstr(said, "    -o, --output FILE       where to\n"));
 	assert_non_null(strstr(said, "    -g, --graph[=KIND]      a graph\n"));
 	assert_non_null(strstr(said, "how: auto, inline, deferred\n"));
