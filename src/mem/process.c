@@ -2,17 +2,12 @@
 /* Guest memory of a live VM. */
 #include "mem/process.h"
 
-#include <linux/kvm.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "base/proc.h"
-
-#ifndef KVM_MEM_GUEST_MEMFD
-#define KVM_MEM_GUEST_MEMFD (1UL << 2)	/* a7800aa80ea4 ("KVM: Add KVM_CREATE_GUEST_MEMFD…"), 6.8 */
-#endif
 
 struct mem_process {
 	struct mem_reader reader;
@@ -70,7 +65,7 @@ static int process_read(const struct mem_reader *reader, gpa_t gpa, void *out, s
 
 		if (!slot || addr < gpa.addr)
 			return -EFAULT;
-		if (slot->flags & KVM_MEM_GUEST_MEMFD)
+		if (slot->flags & MEM_SLOT_GUEST_MEMFD)
 			return -EOPNOTSUPP;
 		part = MIN(size - done, slot->size - (addr - slot->gpa));
 		err = read_hva(process, slot->hva + (addr - slot->gpa), (u8 *)out + done, part);

@@ -5,13 +5,20 @@
 
 #include "base/addr.h"
 
+/* KVM sets this bit of a set's generation while it changes it; .generation is without it. */
+#define MEM_SLOTS_UPDATING (1ULL << 63)
+
+/* Of .flags, by KVM's numbers; the second is newer than some installed headers. */
+#define MEM_SLOT_READONLY (1U << 1)	/* KVM_MEM_READONLY: ROM, flash */
+#define MEM_SLOT_GUEST_MEMFD (1U << 2)	/* KVM_MEM_GUEST_MEMFD, 6.8: the host may not read it */
+
 #define MEM_MAX_SLOTS 512	/* of one VM that are kept; q35 has about 10, hotplug adds some */
 
 struct mem_slot {
 	u64 gpa;	/* first byte, page aligned */
 	u64 size;	/* bytes */
 	u64 hva;	/* of the first byte, in the VMM */
-	u64 flags;	/* KVM_MEM_*; KVM_MEM_GUEST_MEMFD slots cannot be read */
+	u64 flags;	/* MEM_SLOT_* */
 };
 
 /* Sorted by gpa, not overlapping. */

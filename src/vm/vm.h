@@ -6,8 +6,11 @@
 #ifndef VM_VM_H
 #define VM_VM_H
 
+#include <sys/types.h>
+
 #include "base/types.h"
 #include "base/vec.h"
+#include "mem/process.h"
 #include "mem/slots.h"
 #include "model/regs.h"
 
@@ -22,20 +25,21 @@ enum vm_vendor {
 
 struct vm_vcpu {
 	u32 id;			/* KVM's vcpu_id */
-	pid_t tid;		/* host thread; 0 until it first runs */
+	pid_t tid;		/* host thread; 0 until it first runs, or when it has ended */
 	u64 kvm_vcpu;		/* kernel address of its struct kvm_vcpu */
 	u64 run_hva;		/* its kvm_run page in the VMM; 0 when not found */
 };
 
 /* One VM. */
 struct vm {
-	pid_t pid;		/* VMM process */
+	pid_t pid;		/* VMM process, as the host numbers it, in a container or not */
+	u64 start_time;		/* of the process; with the pid it names the process for good */
 	u64 kvm;		/* kernel address of its struct kvm; identifies the VM */
-	char name[VM_NAME_LEN];	/* VMM's own (-name), else "VMM-PID" */
+	char name[VM_NAME_LEN];	/* VMM's own (-name), else "VMM-PID"; the user's text: escape it */
 	char vmm[32];		/* "qemu", "firecracker", … or the program's name */
-	int kick_signal;	/* 0: not known for this VMM */
-	bool confidential;	/* SEV, TDX, …: refused */
-	const char *confidential_kind;
+	int kick_signal;	/* 0: not known for this VMM, or the VMM does not catch it */
+	bool confidential;	/* SEV, TDX, guest_memfd, …: refused */
+	const char *confidential_kind;	/* which, a constant; NULL when it is not */
 	VEC(struct vm_vcpu) vcpus;
 	struct mem_slots slots;
 	u64 memory;		/* bytes in its slots that are RAM */
@@ -47,11 +51,27 @@ struct vm {
  */
 struct vm_host;
 
+enum vm_source {
+	VM_SOURCE_AUTO,		/* BPF if it works, else kcore */
+	VM_SOURCE_BPF,
+	VM_SOURCE_KCORE,
+};
+
+/* On failure *@ret_why, a constant, says what is missing and what to do about it. */
 int vm_host_open(struct vm_host **ret, const char **ret_why);
+int vm_host_open_source(enum vm_source source, struct vm_host **ret, const char **ret_why);
 void vm_host_close(struct vm_host *host);
+DEFINE_CLEANUP(struct vm_host *, vm_host_close)
+
 enum vm_vendor vm_host_vendor(const struct vm_host *host);
 
-/* All VMs now, or those of VMM @pid when it is not 0. The caller frees with vm_list_deinit(). */
+/* VM_SOURCE_BPF or VM_SOURCE_KCORE; *@ret_why (may be NULL) says why it is not BPF, or is NULL. */
+enum vm_source vm_host_source(const struct vm_host *host, const char **ret_why);
+
+/*
+ * All VMs now, or those of VMM @pid when it is not 0, by pid. A VM that goes away meanwhile is left
+ * out. The caller frees with vm_list_deinit().
+ */
 struct vm_list {
 	VEC(struct vm *) vms;
 };
@@ -62,10 +82,16 @@ void vm_destroy(struct vm *vm);
 /* Reads the slots again. 0; *@ret_changed says whether they differ; -ESRCH when the VM is gone. */
 int vm_host_refresh_slots(struct vm_host *host, struct vm *vm, bool *ret_changed);
 
+/* The VM's memory, by the slots it has now. -EOPNOTSUPP for a confidential one, -ESRCH, -EPERM. */
+int vm_open_memory(const struct vm *vm, struct mem_process **ret);
+
 /*
  * The vCPU's registers as they were when it last left guest mode, for finding the guest's kernel.
- * Not for samples: nobody holds the vCPU still.
+ * Not for samples: nobody holds the vCPU still. -EOPNOTSUPP where they are not in memory.
  */
 int vm_host_peek_regs(struct vm_host *host, const struct vm_vcpu *vcpu, struct vcpu_regs *ret);
+
+/* Why vm_host_peek_regs() cannot work on this host, a constant; NULL when it can. */
+const char *vm_host_peek_why(const struct vm_host *host);
 
 #endif

@@ -96,7 +96,7 @@ static int setup_child(void **state)
 			{ .gpa = PAGE, .size = PAGE, .hva = (uintptr_t)area },
 			{ .gpa = 0x100000, .size = 2 * PAGE, .hva = (uintptr_t)area + PAGE },
 			{ .gpa = 0x200000, .size = PAGE, .hva = (uintptr_t)area,
-			  .flags = 1 << 2 /* KVM_MEM_GUEST_MEMFD */ },
+			  .flags = MEM_SLOT_GUEST_MEMFD },
 		},
 	};
 	return waitpid(child, NULL, WUNTRACED) == child ? 0 : -1;

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One VM's own structures in the host kernel: struct kvm, its vCPUs and memory slots. The kernel
+ * changes them while we read; what does not hold together is read again.
+ */
+#ifndef VM_KVM_H
+#define VM_KVM_H
+
+#include "mem/slots.h"
+#include "vm/kernel.h"
+#include "vm/layout.h"
+#include "vm/vm.h"
+
+struct kvm_reader {
+	struct kernel_mem *kernel;
+	const struct vm_layout *layout;
+};
+
+/* The slots of address space 0, without those that KVM made for itself. */
+int kvm_read_slots(const struct kvm_reader *reader, u64 kvm, struct mem_slots *ret);
+
+/* Appends the VM's vCPUs to @vm: id, thread and address. */
+int kvm_read_vcpus(const struct kvm_reader *reader, u64 kvm, struct vm *vm);
+
+/* The kind of protection that keeps us out, a constant; NULL when there is none. */
+int kvm_read_confidential(const struct kvm_reader *reader, u64 kvm, enum vm_vendor vendor,
+			  const char **ret_kind);
+
+/* Registers in the VMCB of an AMD vCPU. -EOPNOTSUPP when the layout of one is not known. */
+int kvm_peek_svm(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs *ret);
+
+#endif

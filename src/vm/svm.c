@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The registers of an AMD vCPU: most are in its VMCB, which is plain memory. */
+#include <string.h>
+
+#include "vm/kvm.h"
+
+#define VMCB_BYTES 4096
+#define NR_KVM_REGS 16
+
+#define EFER_LMA (1ULL << 10)
+#define CR0_PE (1ULL << 0)
+/* Bits of a segment's attributes as the VMCB packs them; AMD APM volume 2, 15.5.1. */
+#define ATTRIB_LONG (1U << 9)
+#define ATTRIB_DEFAULT_32 (1U << 10)
+
+/* KVM keeps the registers by their numbers in instructions: enum kvm_reg, VCPU_REGS_RAX = 0. */
+static const u8 dwarf_number[NR_KVM_REGS] = {
+	X86_RAX, X86_RCX, X86_RDX, X86_RBX, X86_RSP, X86_RBP, X86_RSI, X86_RDI,
+	X86_R8, X86_R9, X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
+};
+
+static u64 get(const u8 *vmcb, u32 offset, size_t size)
+{
+	u64 value = 0;
+
+	memcpy(&value, vmcb + offset, size);
+	return value;
+}
+
+static u8 code_bits(u64 efer, u64 cr0, u16 cs_attrib)
+{
+	if (efer & EFER_LMA && cs_attrib & ATTRIB_LONG)
+		return 64;
+	return cr0 & CR0_PE && cs_attrib & ATTRIB_DEFAULT_32 ? 32 : 16;
+}
+
+static void fill(const struct vm_layout *l, const u8 *vmcb, const u64 *kvm_regs,
+		 struct vcpu_regs *regs)
+{
+	struct x86_system_regs *x86 = &regs->x86;
+
+	*regs = (struct vcpu_regs){ .arch = VCPU_ARCH_X86_64 };
+	for (unsigned int i = 0; i < NR_KVM_REGS; i++)
+		regs->gpr[dwarf_number[i]] = kvm_regs[i];
+	regs->gpr[X86_RSP] = get(vmcb, l->vmcb_rsp, 8);
+	regs->pc = get(vmcb, l->vmcb_rip, 8);
+	regs->flags = get(vmcb, l->vmcb_rflags, 8);
+	x86->cr0 = get(vmcb, l->vmcb_cr0, 8);
+	x86->cr3 = get(vmcb, l->vmcb_cr3, 8);
+	x86->cr4 = get(vmcb, l->vmcb_cr4, 8);
+	x86->efer = get(vmcb, l->vmcb_efer, 8);
+	x86->lstar = get(vmcb, l->vmcb_lstar, 8);
+	x86->gs_base = get(vmcb, l->vmcb_gs_base, 8);
+	x86->kernel_gs_base = get(vmcb, l->vmcb_kernel_gs_base, 8);
+	x86->fs_base = get(vmcb, l->vmcb_fs_base, 8);
+	regs->user = get(vmcb, l->vmcb_cpl, 1) == 3;
+	regs->bits = code_bits(x86->efer, x86->cr0, get(vmcb, l->vmcb_cs_attrib, 2));
+	if (regs->bits != 64) {
+		x86->cs_base = get(vmcb, l->vmcb_cs_base, 8);
+		x86->ss_base = get(vmcb, l->vmcb_ss_base, 8);
+	}
+}
+
+/* The members are found or missing together with these. */
+static bool layout_known(const struct vm_layout *l)
+{
+	return l->svm_vmcb != LAYOUT_ABSENT && l->vcpu_regs != LAYOUT_ABSENT &&
+	       l->vmcb_kernel_gs_base != LAYOUT_ABSENT && l->vmcb_cs_attrib != LAYOUT_ABSENT &&
+	       l->vmcb_rip != LAYOUT_ABSENT && l->vmcb_size <= VMCB_BYTES;
+}
+
+int kvm_peek_svm(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs *ret)
+{
+	const struct vm_layout *l = reader->layout;
+	u64 kvm_regs[NR_KVM_REGS], address;
+	u8 vmcb[VMCB_BYTES];
+	int err;
+
+	if (!layout_known(l))
+		return -EOPNOTSUPP;
+	/* struct vcpu_svm begins with its struct kvm_vcpu. */
+	err = kernel_read_u64(reader->kernel, kvm_vcpu + l->svm_vmcb, &address);
+	err = err ?: kernel_read(reader->kernel, address, vmcb, l->vmcb_size);
+	err = err ?: kernel_read(reader->kernel, kvm_vcpu + l->vcpu_regs, kvm_regs,
+				 sizeof(kvm_regs));
+	if (err)
+		return err;
+	fill(l, vmcb, kvm_regs, ret);
+	return 0;
+}
