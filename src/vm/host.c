@@ -201,12 +201,12 @@ static int open_host(struct vm_host *host, enum vm_source source, const char **r
 	return err ?: open_kernel(host, source, ret_why);
 }
 
-static int print_libbpf(enum libbpf_print_level level __maybe_unused, const char *format,
-			va_list args)
+/* Its warnings explain a refusal; its own debugging output says every relocation. */
+static int print_libbpf(enum libbpf_print_level level, const char *format, va_list args)
 {
 	char text[512];
 
-	if (log_get_level() < LOG_LEVEL_DEBUG)
+	if (level == LIBBPF_DEBUG || log_get_level() < LOG_LEVEL_DEBUG)
 		return 0;
 	vsnprintf(text, sizeof(text), format, args);
 	text[strcspn(text, "\n")] = '\0';
