@@ -44,15 +44,34 @@ static bool run(const char *name, struct output *out)
 	return cplus_demangle_v3_callback(name, DMGL_NO_OPTS, append, out);
 }
 
+/* What the linker made of a function: the function's name and this. */
+static const char *plt_suffix(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len > 4 && !strcmp(name + len - 4, "@plt") ? name + len - 4 : NULL;
+}
+
 char *demangle(const char *name)
 {
 	struct output out = { .sb = STRBUF_INIT };
+	_cleanup_free_ char *function = NULL;
+	const char *suffix;
 	char *text = NULL;
 
 	if (!may_be_mangled(name))
 		return NULL;
-	if (run(name, &out) && !strbuf_error(&out.sb))
-		text = strbuf_steal(&out.sb, NULL);
+	suffix = plt_suffix(name);
+	if (suffix) {
+		function = strndup(name, suffix - name);
+		if (!function)
+			return NULL;
+	}
+	if (run(function ? function : name, &out)) {
+		strbuf_adds(&out.sb, suffix ? suffix : "");
+		if (!strbuf_error(&out.sb))
+			text = strbuf_steal(&out.sb, NULL);
+	}
 	strbuf_deinit(&out.sb);
 	return text;
 }

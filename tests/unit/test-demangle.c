@@ -31,6 +31,9 @@ static void test_names(void **state)
 	expect("_RNvCs1234_7mycrate3foo", "mycrate::foo");
 	expect("_GLOBAL__I_start", "global constructors keyed to start");
 	expect("_GLOBAL__sub_I_start", NULL);
+	expect("_ZNSolsEi@plt", "std::ostream::operator<<@plt");
+	expect("puts@plt", NULL);
+	expect("@plt", NULL);
 }
 
 static void test_not_mangled(void **state)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * perf's cache of symbols by build id, in perf's own layout, so that stock perf finds there what
+ * was read out of a guest:
+ *
+ *	[kernel.kallsyms]/<build id>/kallsyms	a kernel's symbols
+ *	<path or [module]>/<build id>/elf	an object; also debug, vdso
+ *	.build-id/xx/yyyy… -> ../../<that folder>
+ *
+ * Any number of programs may add to it at once: files appear whole, and what is there already
+ * under a build id stays.
+ */
+#ifndef SYMBOLS_CACHE_H
+#define SYMBOLS_CACHE_H
+
+#include "base/types.h"
+#include "objfile/build-id.h"
+#include "symbols/elf-synth.h"
+
+enum symcache_kind {
+	SYMCACHE_ELF,
+	SYMCACHE_DEBUG,
+	SYMCACHE_VDSO,
+	SYMCACHE_KALLSYMS,
+};
+
+struct symcache;
+
+/* @dir NULL: the one that perf uses, symcache_default_dir(). Nothing is made before it is needed. */
+int symcache_create(const char *dir, struct symcache **ret);
+void symcache_destroy(struct symcache *cache);
+DEFINE_CLEANUP(struct symcache *, symcache_destroy)
+
+const char *symcache_dir(const struct symcache *cache);
+
+/* buildid.dir of $PERF_CONFIG, else of ~/.perfconfig or /etc/perfconfig, else ~/.debug. */
+int symcache_default_dir(char *ret, size_t size);
+
+/* The file of that kind; -ENOENT when there is none. */
+int symcache_find(const struct symcache *cache, const struct build_id *id,
+		  enum symcache_kind kind, char *ret_path, size_t size);
+
+/*
+ * These return 0 also when the build id has that file already. -EINVAL: no build id.
+ *
+ * A kernel's symbols, as /proc/kallsyms text. Only the lines of the kernel itself are kept:
+ * modules lie elsewhere after the next boot, and perf would believe the text.
+ */
+int symcache_add_kallsyms(struct symcache *cache, const struct build_id *id, const char *text,
+			  size_t size);
+
+/* A kernel module @name (without brackets), made of @from. */
+int symcache_add_module(struct symcache *cache, const char *name, const struct elf_synth *from);
+
+/* The bytes of a file that the guest has under @path. */
+int symcache_add_file(struct symcache *cache, const struct build_id *id, enum symcache_kind kind,
+		      const char *path, const void *data, size_t size);
+
+#endif

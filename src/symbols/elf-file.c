@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Symbols of ELF files, through libelf over a private mapping. Which symbols count and at what
+ * address follows tools/perf/util/symbol-elf.c of Linux 6.1, so that names are the same as perf's.
+ */
+#include "symbols/elf-file.h"
+
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "base/vec.h"
+
+#define MAX_FILE (8ULL << 30)
+#define MAX_SECTIONS 65536
+#define MAX_SEGMENTS 4096
+#define MAX_SYMBOLS (16U << 20)
+
+struct section {
+	Elf_Scn *scn;
+	GElf_Shdr header;
+	const char *name;	/* "" when it has none */
+};
+
+struct elf_file {
+	Elf *elf;
+	void *map;		/* to be unmapped; NULL: the caller's memory */
+	size_t size;
+	GElf_Ehdr header;
+	VEC(struct section) sections;
+	VEC(GElf_Phdr) loads;	/* PT_LOAD segments that are not empty */
+	const struct section *symtab;
+	const struct section *dynsym;
+};
+
+static int read_sections(struct elf_file *file)
+{
+	size_t nr, names;
+	int err = 0;
+
+	if (elf_getshdrnum(file->elf, &nr) || elf_getshdrstrndx(file->elf, &names))
+		return -EBADMSG;
+	if (nr > MAX_SECTIONS)
+		return -E2BIG;
+	for (size_t i = 0; i < nr && !err; i++) {
+		struct section section = { .scn = elf_getscn(file->elf, i) };
+
+		if (!section.scn || !gelf_getshdr(section.scn, &section.header))
+			return -EBADMSG;
+		section.name = elf_strptr(file->elf, names, section.header.sh_name);
+		if (!section.name)
+			section.name = "";
+		err = vec_push(&file->sections, section);
+	}
+	return err;
+}
+
+static int read_segments(struct elf_file *file)
+{
+	size_t nr;
+	int err = 0;
+
+	if (elf_getphdrnum(file->elf, &nr))
+		return -EBADMSG;
+	if (nr > MAX_SEGMENTS)
+		return -E2BIG;
+	for (size_t i = 0; i < nr && !err; i++) {
+		GElf_Phdr segment;
+
+		if (!gelf_getphdr(file->elf, i, &segment))
+			return -EBADMSG;
+		if (segment.p_type == PT_LOAD && MAX(segment.p_memsz, segment.p_filesz))
+			err = vec_push(&file->loads, segment);
+	}
+	return err;
+}
+
+static const struct section *find_section(const struct elf_file *file, const char *name)
+{
+	for (size_t i = 0; i < file->sections.nr; i++)
+		if (!strcmp(file->sections.data[i].name, name))
+			return &file->sections.data[i];
+	return NULL;
+}
+
+static const struct section *find_section_of_type(const struct elf_file *file, const char *name,
+						  u32 type)
+{
+	const struct section *section = find_section(file, name);
+
+	return section && section->header.sh_type == type ? section : NULL;
+}
+
+static int read_headers(struct elf_file *file)
+{
+	int err;
+
+	if (elf_kind(file->elf) != ELF_K_ELF || !gelf_getehdr(file->elf, &file->header))
+		return -EBADMSG;
+	err = read_sections(file);
+	if (!err)
+		err = read_segments(file);
+	if (err)
+		return err;
+	file->symtab = find_section_of_type(file, ".symtab", SHT_SYMTAB);
+	file->dynsym = find_section_of_type(file, ".dynsym", SHT_DYNSYM);
+	return 0;
+}
+
+int elf_file_open_memory(void *image, size_t size, struct elf_file **ret)
+{
+	_cleanup_(elf_file_close) struct elf_file *file = calloc(1, sizeof(*file));
+	int err;
+
+	if (!file)
+		return -ENOMEM;
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return -EOPNOTSUPP;
+	file->size = size;
+	file->elf = elf_memory(image, size);
+	if (!file->elf)
+		return -EBADMSG;
+	err = read_headers(file);
+	if (err)
+		return err;
+	*ret = TAKE_PTR(file);
+	return 0;
+}
+
+/* Private and writable: what libelf may change in place stays in this process. */
+static int map_file(const char *path, void **ret_map, size_t *ret_size)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	void *map;
+
+	if (fd < 0 || fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_size < EI_NIDENT)
+		return -EBADMSG;
+	if ((u64)st.st_size > MAX_FILE)
+		return -E2BIG;
+	map = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	*ret_map = map;
+	*ret_size = st.st_size;
+	return 0;
+}
+
+int elf_file_open(const char *path, struct elf_file **ret)
+{
+	size_t size = 0;
+	void *map = NULL;
+	int err = map_file(path, &map, &size);
+
+	if (err)
+		return err;
+	err = elf_file_open_memory(map, size, ret);
+	if (err) {
+		munmap(map, size);
+		return err;
+	}
+	(*ret)->map = map;
+	return 0;
+}
+
+void elf_file_close(struct elf_file *file)
+{
+	if (!file)
+		return;
+	elf_end(file->elf);
+	if (file->map)
+		munmap(file->map, file->size);
+	vec_deinit(&file->sections);
+	vec_deinit(&file->loads);
+	free(file);
+}
+
+bool elf_file_has_symtab(const struct elf_file *file)
+{
+	return file->symtab;
+}
+
+bool elf_file_has_dynsym(const struct elf_file *file)
+{
+	return file->dynsym;
+}
+
+bool elf_file_is_relocatable(const struct elf_file *file)
+{
+	return file->header.e_type == ET_REL;
+}
+
+u64 elf_file_text_offset(const struct elf_file *file)
+{
+	const struct section *text = find_section(file, ".text");
+
+	return text ? text->header.sh_offset : 0;
+}
+
+static bool is_swapped(const struct elf_file *file)
+{
+	return file->header.e_ident[EI_DATA] != ELFDATA2LSB;
+}
+
+static int notes_in_sections(const struct elf_file *file, struct build_id *ret)
+{
+	for (size_t i = 0; i < file->sections.nr; i++) {
+		const struct section *section = &file->sections.data[i];
+		Elf_Data *data;
+
+		if (section->header.sh_type != SHT_NOTE)
+			continue;
+		data = elf_rawdata(section->scn, NULL);
+		if (data && data->d_buf &&
+		    !build_id_from_notes(data->d_buf, data->d_size, is_swapped(file), ret))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+static int notes_in_segments(const struct elf_file *file, struct build_id *ret)
+{
+	size_t nr;
+
+	if (elf_getphdrnum(file->elf, &nr))
+		return -EBADMSG;
+	for (size_t i = 0; i < nr; i++) {
+		GElf_Phdr segment;
+		size_t size;
+		const char *image;
+
+		if (!gelf_getphdr(file->elf, i, &segment) || segment.p_type != PT_NOTE)
+			continue;
+		image = elf_rawfile(file->elf, &size);
+		if (!image || segment.p_offset > size || segment.p_filesz > size - segment.p_offset)
+			continue;
+		if (!build_id_from_notes(image + segment.p_offset, segment.p_filesz,
+					 is_swapped(file), ret))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+int elf_file_build_id(const struct elf_file *file, struct build_id *ret)
+{
+	int err = notes_in_sections(file, ret);
+
+	return err == -ENOENT ? notes_in_segments(file, ret) : err;
+}
+
+int elf_file_debuglink(const struct elf_file *file, char *ret_name, size_t size)
+{
+	const struct section *section = find_section(file, ".gnu_debuglink");
+	Elf_Data *data = section ? elf_rawdata(section->scn, NULL) : NULL;
+	const char *end;
+
+	if (!data || !data->d_buf)
+		return -ENOENT;
+	end = memchr(data->d_buf, '\0', data->d_size);
+	if (!end || end == data->d_buf || memchr(data->d_buf, '/', end - (char *)data->d_buf))
+		return -EBADMSG;
+	if (snprintf(ret_name, size, "%s", (const char *)data->d_buf) >= (int)size)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
+/* A table of symbols with the strings that its names are in. */
+struct symbol_table {
+	Elf_Data *symbols;
+	const char *strings;
+	size_t strings_size;
+	size_t nr;
+};
+
+static int open_table(const struct elf_file *file, const struct section *section,
+		      struct symbol_table *ret)
+{
+	size_t entry = gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT);
+	const struct section *link;
+	Elf_Data *strings;
+
+	if (!entry || section->header.sh_link >= file->sections.nr)
+		return -EBADMSG;
+	link = &file->sections.data[section->header.sh_link];
+	ret->symbols = elf_getdata(section->scn, NULL);
+	strings = elf_getdata(link->scn, NULL);
+	if (!ret->symbols || !ret->symbols->d_buf || !strings || !strings->d_buf)
+		return -EBADMSG;
+	ret->strings = strings->d_buf;
+	ret->strings_size = strings->d_size;
+	ret->nr = ret->symbols->d_size / entry;
+	return ret->nr > MAX_SYMBOLS ? -E2BIG : 0;
+}
+
+/* NULL unless it ends inside the strings. */
+static const char *table_name(const struct symbol_table *table, size_t offset)
+{
+	if (!offset || offset >= table->strings_size ||
+	    !memchr(table->strings + offset, '\0', table->strings_size - offset))
+		return NULL;
+	return table->strings + offset;
+}
+
+/* ARM's marks between code and data: "$a", "$x.1". */
+static bool is_mapping_symbol(const struct elf_file *file, const char *name)
+{
+	if (file->header.e_machine != EM_ARM && file->header.e_machine != EM_AARCH64)
+		return false;
+	return name[0] == '$' && name[1] && strchr("adtx", name[1]) &&
+	       (!name[2] || name[2] == '.');
+}
+
+static bool is_label(const GElf_Sym *sym)
+{
+	int visibility = GELF_ST_VISIBILITY(sym->st_other);
+
+	return GELF_ST_TYPE(sym->st_info) == STT_NOTYPE && visibility != STV_HIDDEN &&
+	       visibility != STV_INTERNAL;
+}
+
+static bool is_code(const GElf_Sym *sym)
+{
+	int type = GELF_ST_TYPE(sym->st_info);
+
+	return type == STT_FUNC || type == STT_GNU_IFUNC;
+}
+
+/* The section that @sym is in, when @sym is one of those that count; NULL else. */
+static const struct section *useful_section(const struct elf_file *file, const GElf_Sym *sym)
+{
+	const struct section *section;
+
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx >= SHN_LORESERVE ||
+	    sym->st_shndx >= file->sections.nr)
+		return NULL;
+	section = &file->sections.data[sym->st_shndx];
+	if (!(section->header.sh_flags & SHF_ALLOC))
+		return NULL;
+	if (is_code(sym) || GELF_ST_TYPE(sym->st_info) == STT_OBJECT)
+		return section;
+	if (is_label(sym) && (strstr(section->name, "text") || strstr(section->name, "data")))
+		return section;
+	return NULL;
+}
+
+static u8 type_letter(const GElf_Sym *sym, const struct section *section)
+{
+	bool code = is_code(sym) || (GELF_ST_TYPE(sym->st_info) == STT_NOTYPE &&
+				     strstr(section->name, "text"));
+
+	switch (GELF_ST_BIND(sym->st_info)) {
+	case STB_GLOBAL:
+		return code ? 'T' : 'D';
+	case STB_WEAK:
+		return code ? 'W' : 'V';
+	default:
+		return code ? 't' : 'd';
+	}
+}
+
+/* Where the address @vaddr is in the file, by the segments; by the section where none covers it. */
+static u64 file_offset(const struct elf_file *runtime, const struct section *section, u64 vaddr)
+{
+	for (size_t i = 0; i < runtime->loads.nr; i++) {
+		const GElf_Phdr *load = &runtime->loads.data[i];
+
+		if (vaddr >= load->p_vaddr &&
+		    vaddr - load->p_vaddr < MAX(load->p_memsz, load->p_filesz))
+			return vaddr - load->p_vaddr + load->p_offset;
+	}
+	return vaddr - section->header.sh_addr + section->header.sh_offset;
+}
+
+static int add_symbol(const struct elf_file *file, const struct elf_file *runtime,
+		      const struct symbol_table *table, const GElf_Sym *sym,
+		      struct symtab *symtab)
+{
+	const struct section *section = useful_section(file, sym);
+	const char *name = table_name(table, sym->st_name);
+	u64 value = sym->st_value;
+
+	if (!section || !name || is_mapping_symbol(file, name))
+		return 0;
+	/* A debug file keeps the sections' headers, but not where they are in the program's file. */
+	if (section->header.sh_type == SHT_NOBITS && sym->st_shndx < runtime->sections.nr)
+		section = &runtime->sections.data[sym->st_shndx];
+	if (file->header.e_machine == EM_ARM && is_code(sym))
+		value &= ~1ULL;
+	if (!elf_file_is_relocatable(file))
+		value = file_offset(runtime, section, value);
+	else if (!strcmp(section->name, ".text"))
+		value += section->header.sh_offset;
+	else
+		return 0;
+	return symtab_add(symtab, value, sym->st_size, type_letter(sym, section), name);
+}
+
+static int add_table(const struct elf_file *file, const struct elf_file *runtime,
+		     const struct section *section, struct symtab *symtab)
+{
+	struct symbol_table table;
+	int err = open_table(file, section, &table);
+
+	for (size_t i = 1; !err && i < table.nr; i++) {
+		GElf_Sym sym;
+
+		if (!gelf_getsym(table.symbols, i, &sym))
+			return -EBADMSG;
+		err = add_symbol(file, runtime, &table, &sym, symtab);
+	}
+	return err;
+}
+
+int elf_file_add_symbols(const struct elf_file *file, const struct elf_file *runtime,
+			 struct symtab *symtab)
+{
+	int err = 0;
+
+	if (file->symtab)
+		err = add_table(file, runtime, file->symtab, symtab);
+	if (!err && file->dynsym)
+		err = add_table(file, runtime, file->dynsym, symtab);
+	return err;
+}
+
+/* The table's first entry, which is longer on some machines, and the size of the others. */
+static void plt_sizes(const struct elf_file *file, const struct section *plt, u64 *ret_first,
+		      u64 *ret_entry)
+{
+	switch (file->header.e_machine) {
+	case EM_ARM:
+		*ret_first = 20;
+		*ret_entry = 12;
+		break;
+	case EM_AARCH64:
+		*ret_first = 32;
+		*ret_entry = 16;
+		break;
+	default:
+		*ret_first = *ret_entry = plt->header.sh_entsize;
+		break;
+	}
+}
+
+/* Which symbol relocation @i of @data is about. */
+static bool relocation_symbol(Elf_Data *data, bool with_addend, size_t i, size_t *ret)
+{
+	GElf_Rela rela;
+	GElf_Rel rel;
+
+	if (with_addend && gelf_getrela(data, i, &rela))
+		*ret = GELF_R_SYM(rela.r_info);
+	else if (!with_addend && gelf_getrel(data, i, &rel))
+		*ret = GELF_R_SYM(rel.r_info);
+	else
+		return false;
+	return true;
+}
+
+static int add_plt_entry(const struct symbol_table *table, size_t i, u64 start, u64 size,
+			 struct symtab *symtab)
+{
+	char text[SYMBOL_NAME_MAX + 1];
+	const char *name;
+	GElf_Sym sym;
+
+	if (!gelf_getsym(table->symbols, i, &sym))
+		return -EBADMSG;
+	name = table_name(table, sym.st_name);
+	snprintf(text, sizeof(text), "%s@plt", name ? name : "");
+	return symtab_add(symtab, start, size, 'T', text);
+}
+
+static const struct section *plt_relocations(const struct elf_file *file)
+{
+	const struct section *section = find_section_of_type(file, ".rela.plt", SHT_RELA);
+
+	return section ? section : find_section_of_type(file, ".rel.plt", SHT_REL);
+}
+
+int elf_file_add_plt(const struct elf_file *file, struct symtab *symtab)
+{
+	const struct section *relocations = plt_relocations(file);
+	const struct section *plt = find_section(file, ".plt");
+	u64 first, entry, at;
+	struct symbol_table table;
+	Elf_Data *data;
+	size_t symbol;
+	int err;
+
+	if (!file->dynsym || !relocations || !plt ||
+	    relocations->header.sh_link != (size_t)(file->dynsym - file->sections.data))
+		return 0;
+	err = open_table(file, file->dynsym, &table);
+	data = elf_getdata(relocations->scn, NULL);
+	plt_sizes(file, plt, &first, &entry);
+	if (err || !data || !data->d_buf || !entry)
+		return err;
+	at = plt->header.sh_offset + first;
+	for (size_t i = 0; !err && i < MAX_SYMBOLS; i++, at += entry) {
+		if (!relocation_symbol(data, relocations->header.sh_type == SHT_RELA, i, &symbol))
+			break;
+		err = add_plt_entry(&table, symbol, at, entry, symtab);
+	}
+	return err;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Symbols and build ids of ELF files, of either byte order and word size. The files may come from
+ * a guest: all that they claim is checked.
+ */
+#ifndef SYMBOLS_ELF_FILE_H
+#define SYMBOLS_ELF_FILE_H
+
+#include "base/types.h"
+#include "objfile/build-id.h"
+#include "symbols/symtab.h"
+
+struct elf_file;
+
+/* -EBADMSG: not an ELF file; -E2BIG: larger than any that is worth reading. */
+int elf_file_open(const char *path, struct elf_file **ret);
+
+/* The same for bytes in memory, which must outlive it. */
+int elf_file_open_memory(void *image, size_t size, struct elf_file **ret);
+void elf_file_close(struct elf_file *file);
+DEFINE_CLEANUP(struct elf_file *, elf_file_close)
+
+/* From a section of notes or from a segment; -ENOENT when there is none. */
+int elf_file_build_id(const struct elf_file *file, struct build_id *ret);
+
+/* Has .symtab; has .dynsym with contents, as a file that is run and no debug file has. */
+bool elf_file_has_symtab(const struct elf_file *file);
+bool elf_file_has_dynsym(const struct elf_file *file);
+
+/* Relocatable, as kernel modules are: addresses are offsets in .text. */
+bool elf_file_is_relocatable(const struct elf_file *file);
+
+/* File offset of .text; 0 when there is none. */
+u64 elf_file_text_offset(const struct elf_file *file);
+
+/* The file name in .gnu_debuglink, without folders; -ENOENT when there is none. */
+int elf_file_debuglink(const struct elf_file *file, char *ret_name, size_t size);
+
+/*
+ * Adds the symbols of @file (.symtab and .dynsym) to @symtab at their *file offsets*, which is how
+ * perf addresses objects: mapping offset + (ip - mapping start). Segments are looked up in
+ * @runtime, which is @file or the file that @file has the debug information of. Functions, data
+ * and labels are taken as perf takes them; of a relocatable file those in .text only.
+ */
+int elf_file_add_symbols(const struct elf_file *file, const struct elf_file *runtime,
+			 struct symtab *symtab);
+
+/* Adds "name@plt" for each entry of the procedure linkage table. */
+int elf_file_add_plt(const struct elf_file *file, struct symtab *symtab);
+
+#endif

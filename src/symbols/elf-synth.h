@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A small ELF file made of what was found in a guest's memory: symbols, build id and, when it is
+ * there, the code. kallsyms text would not do for a module: it has the addresses of one boot,
+ * and perf trusts it for no other, while a relocatable file fits wherever the module is loaded.
+ */
+#ifndef SYMBOLS_ELF_SYNTH_H
+#define SYMBOLS_ELF_SYNTH_H
+
+#include "base/strbuf.h"
+#include "base/types.h"
+#include "objfile/build-id.h"
+#include "symbols/symtab.h"
+
+struct elf_synth {
+	const struct symtab *symbols;	/* absolute; those in [start, start + size) are taken */
+	u64 start, size;		/* of the text */
+	u16 machine;			/* EM_X86_64 … */
+	struct build_id build_id;
+	const void *text;		/* @size bytes; NULL: not known */
+};
+
+/* Appends the file to @out: relocatable, 64 bits, little endian. -E2BIG: more than 4 GiB. */
+int elf_synth_module(const struct elf_synth *from, struct strbuf *out);
+
+#endif
