@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Debian kernels, fetched once as packages and unpacked in the cache:
-# $LAB_CACHE/kernels/VERSION/{release,boot/vmlinuz-RELEASE,lib/modules/RELEASE}.
+# $LAB_CACHE/kernels/VERSION/{release,vmlinux,boot/vmlinuz-RELEASE,lib/modules/RELEASE}.
 
 kernel_known() {
 	local version
@@ -36,11 +36,33 @@ kernel_download() {
 		die "cannot download $package"
 }
 
+# vmlinuz_number FILE OFFSET SIZE: a field of the boot header (Documentation/arch/x86/boot.rst).
+vmlinuz_number() {
+	od -A n -t "u$3" -j "$2" -N "$3" "$1" | tr -d ' '
+}
+
+# vmlinuz_unpack FILE: the kernel proper, on stdout. It ends in its size, four bytes.
+vmlinuz_unpack() {
+	local file=$1 sectors offset length magic
+
+	sectors=$(vmlinuz_number "$file" $((0x1f1)) 1)
+	offset=$(vmlinuz_number "$file" $((0x248)) 4)
+	length=$(vmlinuz_number "$file" $((0x24c)) 4)
+	offset=$(((sectors + 1) * 512 + offset))
+	magic=$(vmlinuz_number "$file" "$offset" 4)
+	case $magic in
+	1484404733) set -- xz -dc ;;     # fd 37 7a 58
+	4247762216) set -- zstd -dcq ;;  # 28 b5 2f fd
+	*) die "$file is compressed in an unknown way" ;;
+	esac
+	tail -c "+$((offset + 1))" "$file" | { head -c $((length - 4)) && cat >/dev/null; } | "$@"
+}
+
 # Runs in a subshell of its own: it leaves through the trap.
 kernel_fetch() {
 	local version=$1 temp release
 
-	need_tools apt-get apt-cache dpkg-deb depmod
+	need_tools apt-get apt-cache dpkg-deb depmod xz zstd
 	note "fetching kernel $version"
 	temp=$(mktemp -d "$LAB_CACHE/kernels/.fetch.XXXXXX")
 	# shellcheck disable=SC2064 # the folder of now
@@ -50,6 +72,7 @@ kernel_fetch() {
 	dpkg-deb -x "$temp"/deb/*.deb "$temp/root"
 	release=$(ls "$temp/root/lib/modules")
 	depmod -b "$temp/root" "$release"
+	vmlinuz_unpack "$temp/root/boot/vmlinuz-$release" >"$temp/root/vmlinux"
 	echo "$release" >"$temp/root/release"
 	chmod 755 "$temp/root"
 	mv -T "$temp/root" "$LAB_CACHE/kernels/$version"
@@ -60,11 +83,11 @@ kernel_dir() {
 	local version=$1 dir=$LAB_CACHE/kernels/$1
 
 	kernel_known "$version" || die "unknown kernel '$version' (known: ${LAB_KERNELS[*]})"
-	if [ ! -e "$dir/release" ]; then
+	if [ ! -e "$dir/vmlinux" ]; then
 		mkdir -p "$LAB_CACHE/kernels"
 		(
 			flock 9
-			[ -e "$dir/release" ] || kernel_fetch "$version"
+			[ -e "$dir/vmlinux" ] || kernel_fetch "$version"
 		) 9>"$LAB_CACHE/kernels/.lock"
 	fi
 	echo "$dir"
@@ -82,5 +105,6 @@ kernel_show() {
 	release=$(cat "$dir/release")
 	echo "release=$release"
 	echo "vmlinuz=$dir/boot/vmlinuz-$release"
+	echo "vmlinux=$dir/vmlinux"
 	echo "modules=$dir/lib/modules/$release"
 }
