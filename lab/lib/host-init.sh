@@ -61,7 +61,6 @@ set_up() {
 	if grep -qx out "$io/shares"; then
 		mkdir -p /run/kvmprof-lab/out
 		mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=none out /run/kvmprof-lab/out
-		export LAB_OUT=/run/kvmprof-lab/out
 	fi
 	mount_tmp
 	[ -c /dev/kvm ]
@@ -85,6 +84,7 @@ run_job() {
 	mapfile -d '' command <"$io/command"
 	mapfile -d '' environment <"$io/environment"
 	cwd=$(cat "$io/cwd")
+	[ ! -d /run/kvmprof-lab/out ] || environment+=(LAB_OUT=/run/kvmprof-lab/out)
 	mkfifo /run/kvmprof-lab/stdout /run/kvmprof-lab/stderr
 	cat /run/kvmprof-lab/stdout >"$io/stdout" &
 	relay_out=$!

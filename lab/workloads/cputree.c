@@ -16,24 +16,18 @@
 
 static volatile unsigned long sink;
 
-#define LEAF(name)                                          \
-	TREE static void name(unsigned long n)              \
-	{                                                   \
-		unsigned long x = n;                        \
-                                                            \
-		do {                                        \
-			x = x * 69069 + 12345;              \
-			asm volatile("" : "+r"(x));         \
-		} while (--n);                              \
-		sink = x;                                   \
+#define LEAF(name)                             \
+	TREE static void name(unsigned long n) \
+	{                                      \
+		sink = burn(n);                \
 	}
 
 /* The store keeps the call from being the last thing that the function does. */
-#define BRANCH(name, next)                                  \
-	TREE static void name(unsigned long n)              \
-	{                                                   \
-		next(n);                                    \
-		sink = n;                                   \
+#define BRANCH(name, next)                     \
+	TREE static void name(unsigned long n) \
+	{                                      \
+		next(n);                       \
+		sink = n;                      \
 	}
 
 LEAF(alpha_leaf)

@@ -3,22 +3,25 @@
 #include <linux/mman.h>
 #include <linux/prctl.h>
 #include <linux/sched.h>
+#include <linux/signal.h>
 #include <linux/time.h>
 
 #include "rt.h"
 
+/* Shared by all processes of a workload. */
+struct progress {
+	unsigned long done;
+	uint64_t next; /* report, in ms */
+};
+
 static struct {
 	const char *name;
-	uint64_t start, next; /* ms */
+	struct progress *progress;
+	uint64_t start; /* ms */
 	unsigned long report, limit; /* ms */
 	unsigned long work_limit, argument;
-	unsigned long done;
 	int timed, has_argument;
 } work;
-
-/* The compiler calls these even where there is no libc. */
-void *memset(void *dest, int c, size_t n);
-void *memcpy(void *dest, const void *src, size_t n);
 
 void *memset(void *dest, int c, size_t n)
 {
@@ -98,8 +101,7 @@ long must(const char *what, long ret)
 	line_string(&line, " in ");
 	line_string(&line, what);
 	line_print(&line);
-	sys(exit_group, 1);
-	return ret;
+	work_exit(1);
 }
 
 static void work_report(uint64_t now)
@@ -109,7 +111,7 @@ static void work_report(uint64_t now)
 	line_string(&line, "work ");
 	line_string(&line, work.name);
 	line_string(&line, " ");
-	line_number(&line, __atomic_load_n(&work.done, __ATOMIC_RELAXED));
+	line_number(&line, __atomic_load_n(&work.progress->done, __ATOMIC_RELAXED));
 	line_string(&line, " ");
 	line_number(&line, now - work.start);
 	line_print(&line);
@@ -160,7 +162,10 @@ void work_start(int argc, char **argv)
 	}
 	work.timed = work.report || work.limit;
 	work.start = now_ms();
-	work.next = work.start + work.report;
+	work.progress = (struct progress *)must("mmap", sys(mmap, 0, sizeof(*work.progress),
+							    PROT_READ | PROT_WRITE,
+							    MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+	work.progress->next = work.start + work.report;
 	line_string(&line, "workload ");
 	line_string(&line, work.name);
 	line_string(&line, ": started");
@@ -176,25 +181,25 @@ unsigned long work_argument(unsigned long other)
 static void work_check_time(void)
 {
 	uint64_t now = now_ms();
-	uint64_t next = __atomic_load_n(&work.next, __ATOMIC_RELAXED);
+	uint64_t next = __atomic_load_n(&work.progress->next, __ATOMIC_RELAXED);
 
 	if (work.report && now >= next &&
-	    __atomic_compare_exchange_n(&work.next, &next, next + work.report, 0, __ATOMIC_RELAXED,
+	    __atomic_compare_exchange_n(&work.progress->next, &next, next + work.report, 0, __ATOMIC_RELAXED,
 					__ATOMIC_RELAXED))
 		work_report(now);
 	if (work.limit && now - work.start >= work.limit) {
 		work_report(now);
-		sys(exit_group, 0);
+		work_exit(0);
 	}
 }
 
 void work_done(unsigned long count)
 {
-	unsigned long done = __atomic_add_fetch(&work.done, count, __ATOMIC_RELAXED);
+	unsigned long done = __atomic_add_fetch(&work.progress->done, count, __ATOMIC_RELAXED);
 
 	if (work.work_limit && done >= work.work_limit) {
 		work_report(now_ms());
-		sys(exit_group, 0);
+		work_exit(0);
 	}
 	if (work.timed)
 		work_check_time();
@@ -215,14 +220,55 @@ void sleep_ms(unsigned long ms)
 	sys(nanosleep, &ts, NULL);
 }
 
+void signal_handle(int signal, void (*fn)(int))
+{
+	struct sigaction action = {
+		.sa_handler = fn,
+		.sa_flags = SA_RESTORER | SA_RESTART,
+		.sa_restorer = rt_restorer,
+	};
+
+	must("sigaction", sys(rt_sigaction, signal, &action, NULL, sizeof(action.sa_mask)));
+}
+
 void set_name(const char *name)
 {
 	sys(prctl, PR_SET_NAME, name);
 }
 
-int process_fork(void)
+void process_start(const char *name, void (*fn)(void *), void *arg)
 {
-	return must("fork", sys(fork));
+	if (must("fork", sys(fork)))
+		return;
+	sys(prctl, PR_SET_PDEATHSIG, SIGKILL);
+	set_name(name);
+	fn(arg);
+	work_exit(0);
+}
+
+void process_wait(int pid)
+{
+	must("wait4", sys(wait4, pid, NULL, 0, NULL));
+}
+
+void work_exit(int status)
+{
+	for (;;)
+		sys(exit_group, status);
+}
+
+void work_wait(void)
+{
+	process_wait(-1);
+	work_exit(0);
+}
+
+const char *program_path(void)
+{
+	static char path[256];
+
+	must("readlink", sys(readlink, "/proc/self/exe", path, sizeof(path) - 1));
+	return path;
 }
 
 struct thread_job {

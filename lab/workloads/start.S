@@ -60,4 +60,31 @@ rt_clone:
 	.cfi_endproc
 	.size	rt_clone, . - rt_clone
 
+/*
+ * Where signal handlers return to. The interrupted registers are in the ucontext at the stack
+ * pointer, general register N (in the kernel's order) at 40 + 8 * N. The nop is for unwinders,
+ * which look up the byte before a return address.
+ */
+#define SAVED(reg, low, high)	.cfi_escape 0x10, reg, 3, 0x77, low, high /* expression: rsp + N */
+
+	.cfi_startproc simple
+	.cfi_signal_frame
+	.cfi_escape 0x0f, 4, 0x77, 0xa0, 0x01, 0x06	/* CFA: the saved rsp, at 160 */
+	SAVED(3, 0x80, 0x01)		/* rbx at 128 */
+	SAVED(6, 0xf8, 0x00)		/* rbp at 120 */
+	SAVED(12, 0xc8, 0x00)		/* r12 at 72 */
+	SAVED(13, 0xd0, 0x00)		/* r13 at 80 */
+	SAVED(14, 0xd8, 0x00)		/* r14 at 88 */
+	SAVED(15, 0xe0, 0x00)		/* r15 at 96 */
+	SAVED(16, 0xa8, 0x01)		/* rip at 168 */
+	nop
+	.globl	rt_restorer
+	.type	rt_restorer, @function
+rt_restorer:
+	movl	$__NR_rt_sigreturn, %eax
+	syscall
+	hlt
+	.cfi_endproc
+	.size	rt_restorer, . - rt_restorer
+
 	.section .note.GNU-stack, "", @progbits
