@@ -106,11 +106,14 @@ struct wire_sample {
  * Per-CPU offsets are added to the kernel's GS base and are signed: from 6.15 on (9d7de2aa8b41
  * "x86/percpu/64: Use relative percpu offsets") they are link addresses in the top 2 GiB and GS
  * base is the distance from there, before that they are small and positive.
+ *
+ * hardirq_stack_ptr is the end of the IRQ stack less 8 since 5.12 (951c2a51ae75 "x86/irq/64: Adjust
+ * the per CPU irq stack pointer by 8"), the end itself before: round up to 16.
  */
 struct wire_guest {
 	u32 valid;			/* 1: the fields below hold */
 	s32 current_task_offset;	/* per-CPU current_task */
-	s32 irq_stack_offset;		/* per-CPU hardirq_stack_ptr: the IRQ stack's end - 8; 0: unknown */
+	s32 irq_stack_offset;		/* per-CPU hardirq_stack_ptr, see below; 0: unknown */
 	u32 task_pid_offset;
 	u32 task_tgid_offset;
 	u32 task_comm_offset;
