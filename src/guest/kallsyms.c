@@ -419,10 +419,11 @@ static int expand_names(const struct parser *p, struct kallsyms *k)
 	k->strings_size = expanded_size(p);
 	if (k->strings_size > MAX_STRINGS)
 		return -E2BIG;
-	k->strings = malloc(k->strings_size);
+	k->strings = malloc(k->strings_size + KALLSYMS_SLACK);
 	k->symbols = calloc(p->at.nr, sizeof(*k->symbols));
 	if (!k->strings || !k->symbols)
 		return -ENOMEM;
+	memset(k->strings + k->strings_size, 0, KALLSYMS_SLACK);
 	for (u32 i = 0; i < p->at.nr; i++)
 		expand_name(p, &at, &k->symbols[i], k->strings, &used);
 	k->nr = p->at.nr;
@@ -438,6 +439,11 @@ static void fill_values(const struct parser *p, struct kallsyms *k)
 		k->symbols[i].absolute = (s64)address >= 0;
 		k->symbols[i].value = k->symbols[i].absolute ? address : address - p->start;
 	}
+	k->names_start = p->at.num_syms;
+	k->names_end = p->at.token_index + NR_TOKENS * sizeof(u16);
+	k->addresses_start = p->at.addresses;
+	k->addresses_end = p->at.addresses +
+			   (size_t)k->nr * (p->at.addressing == KALLSYMS_ABSOLUTE ? 8 : 4);
 	k->addressing = p->at.addressing;
 	k->addresses_last = p->at.addresses_last;
 	k->marker_size = p->at.marker_size;
@@ -497,16 +503,43 @@ void kallsyms_destroy(struct kallsyms *kallsyms)
 	free(kallsyms);
 }
 
+static u32 prefix_of(const char *name)
+{
+	u32 prefix;
+
+	memcpy(&prefix, name, sizeof(prefix));
+	return prefix;
+}
+
+void kallsyms_find_many(const struct kallsyms *kallsyms, const char *const *names, size_t nr,
+			const struct ksym **ret)
+{
+	u32 prefixes[KALLSYMS_FIND_MAX];
+
+	for (size_t j = 0; j < nr; j++) {
+		char padded[sizeof(u32)] = "";
+
+		memcpy(padded, names[j], strnlen(names[j], sizeof(padded)));
+		prefixes[j] = prefix_of(padded);
+		ret[j] = NULL;
+	}
+	for (u32 i = 0; i < kallsyms->nr; i++) {
+		const char *name = kallsyms_name(kallsyms, &kallsyms->symbols[i]);
+		u32 prefix = prefix_of(name);
+
+		for (size_t j = 0; j < nr; j++) {
+			/* Names of up to 3 bytes: what follows their NUL is another name's. */
+			if ((prefix == prefixes[j] || !(prefixes[j] >> 24)) && !ret[j] &&
+			    !strcmp(name, names[j]))
+				ret[j] = &kallsyms->symbols[i];
+		}
+	}
+}
+
 const struct ksym *kallsyms_find(const struct kallsyms *kallsyms, const char *name)
 {
-	size_t size = strlen(name) + 1;
+	const struct ksym *found;
 
-	for (u32 i = 0; i < kallsyms->nr; i++) {
-		const struct ksym *ksym = &kallsyms->symbols[i];
-
-		if (kallsyms->strings_size - ksym->name >= size &&
-		    !memcmp(kallsyms_name(kallsyms, ksym), name, size))
-			return ksym;
-	}
-	return NULL;
+	kallsyms_find_many(kallsyms, &name, 1, &found);
+	return found;
 }

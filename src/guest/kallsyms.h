@@ -11,6 +11,8 @@
 #define KALLSYMS_MAX_SYMBOLS (4U << 20)
 #define KALLSYMS_NAME_MAX 511	/* KSYM_NAME_LEN - 1 since 6.1; 127 before */
 
+#define KALLSYMS_SLACK 8
+
 /* How the table says where a symbol is. */
 enum kallsyms_addressing {
 	KALLSYMS_ABSOLUTE,	/* 64-bit addresses */
@@ -30,8 +32,14 @@ struct ksym {
 
 struct kallsyms {
 	struct ksym *symbols;	/* in the table's order: ascending addresses */
-	char *strings;
-	size_t strings_size;
+	char *strings;		/* ends with a NUL and KALLSYMS_SLACK zeros more */
+	size_t strings_size;	/* without those */
+	/*
+	 * The bytes that it was made of, as offsets into the image. Relocation does not touch them,
+	 * but for KALLSYMS_ABSOLUTE's addresses.
+	 */
+	u64 names_start, names_end;
+	u64 addresses_start, addresses_end;
 	u32 nr;
 	u8 addressing;		/* enum kallsyms_addressing */
 	u8 long_lengths;	/* 1: lengths of compressed names are ULEB128 */
@@ -61,5 +69,10 @@ static inline u64 kallsyms_address(const struct ksym *ksym, u64 start)
 
 /* The first symbol of that name, or NULL. Goes through the whole table. */
 const struct ksym *kallsyms_find(const struct kallsyms *kallsyms, const char *name);
+
+/* The same for each of @nr names at once, in one pass. At most KALLSYMS_FIND_MAX. */
+#define KALLSYMS_FIND_MAX 64
+void kallsyms_find_many(const struct kallsyms *kallsyms, const char *const *names, size_t nr,
+			const struct ksym **ret);
 
 #endif

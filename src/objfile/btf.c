@@ -35,6 +35,7 @@ struct btf {
 	struct cursor types;	/* over the type section; kept at its start */
 	const char *strings;	/* ends with NUL */
 	u32 strings_len;
+	size_t bytes;		/* from the header's start to the end of the last section */
 	VEC(u32) offsets;	/* of type i + 1 in the type section */
 };
 
@@ -136,7 +137,10 @@ static int read_header(struct btf *btf, const void *data, size_t size)
 	err = cursor_sub(&c, (size_t)header_len + type_off, type_len, &btf->types);
 	if (!err)
 		err = cursor_sub(&c, (size_t)header_len + str_off, str_len, &strings);
-	return err ?: set_strings(btf, &strings);
+	if (err)
+		return err;
+	btf->bytes = header_len + MAX((size_t)type_off + type_len, (size_t)str_off + str_len);
+	return set_strings(btf, &strings);
 }
 
 int btf_create(const void *data, size_t size, struct btf **ret)
@@ -161,6 +165,11 @@ void btf_destroy(struct btf *btf)
 		return;
 	vec_deinit(&btf->offsets);
 	free(btf);
+}
+
+size_t btf_bytes(const struct btf *btf)
+{
+	return btf->bytes;
 }
 
 u32 btf_nr_types(const struct btf *btf)

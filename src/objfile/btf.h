@@ -53,6 +53,9 @@ int btf_create(const void *data, size_t size, struct btf **ret);
 void btf_destroy(struct btf *btf);
 DEFINE_CLEANUP(struct btf *, btf_destroy)
 
+/* The bytes from @data on that it takes. */
+size_t btf_bytes(const struct btf *btf);
+
 /* The number of types; they are 1 to that. */
 u32 btf_nr_types(const struct btf *btf);
 

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The guest kernel's image: where its mapping is, and its bytes.
+ *
+ * x86-64 Linux maps its image in the 1 GiB from __START_KERNEL_map on, and after early boot nothing
+ * else there (cleanup_highmap()). Text, read-only data and data may lie in 2 MiB or 4 KiB pages;
+ * gaps between them, and the init sections after boot, may be unmapped.
+ */
+#ifndef GUEST_IMAGE_H
+#define GUEST_IMAGE_H
+
+#include "base/types.h"
+#include "mem/reader.h"
+#include "mmu/translate.h"
+
+#define IMAGE_X86_BASE 0xffffffff80000000ULL	/* __START_KERNEL_map */
+#define IMAGE_X86_SIZE (1ULL << 30)		/* KERNEL_IMAGE_SIZE with CONFIG_RANDOMIZE_BASE */
+#define IMAGE_ALIGN (2ULL << 20)		/* least CONFIG_PHYSICAL_ALIGN on x86-64 */
+
+#define IMAGE_MIN_SIZE (1ULL << 20)
+#define IMAGE_MAX_SIZE (256ULL << 20)
+
+struct image {
+	u64 start;	/* guest address of the first byte: _text */
+	u64 size;
+	u64 missing;	/* bytes of it that are not mapped or could not be read: zeros */
+	u8 *data;	/* NULL until image_read() */
+};
+
+/*
+ * Finds the image in @space: the group of mappings that holds @hint, when that is a kernel address
+ * of the range, else the largest. -ENOENT when nothing as large as a kernel is mapped there: user
+ * page tables of a guest with page-table isolation hold the entry code only.
+ */
+int image_find(const struct mmu_space *space, const struct mem_reader *mem, u64 hint,
+	       struct image *ret);
+
+/* Reads all of it. -E2BIG over IMAGE_MAX_SIZE, or an error of @mem other than -EFAULT. */
+int image_read(struct image *image, const struct mmu_space *space, const struct mem_reader *mem);
+
+/*
+ * Reads @size bytes at @offset of an image that was found but need not have been read. -EFAULT when
+ * some of them are not there.
+ */
+int image_read_part(const struct image *image, const struct mmu_space *space,
+		    const struct mem_reader *mem, u64 offset, u64 size, void *out);
+
+void image_deinit(struct image *image);
+
+/* Whether [@address, @address + @size) lies inside. */
+static inline bool image_holds(const struct image *image, u64 address, u64 size)
+{
+	return address >= image->start && address - image->start <= image->size &&
+	       size <= image->size - (address - image->start);
+}
+
+#endif
