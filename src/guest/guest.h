@@ -49,13 +49,24 @@ struct guest_module {
 	const struct symtab *symbols;	/* absolute guest addresses; owned by the guest */
 };
 
+/*
+ * Kernels that were parsed before, by build id: in memory for the guests that are created with it,
+ * and in the folder @dir for later (NULL: in memory only). What a guest says about its build id is
+ * not believed: a kernel from the cache is used when the bytes that it was made of are the same in
+ * this guest. Guests share it in one thread, and must be destroyed before it.
+ */
+struct guest_cache;
+
+int guest_cache_create(const char *dir, struct guest_cache **ret);
+void guest_cache_destroy(struct guest_cache *cache);
+DEFINE_CLEANUP(struct guest_cache *, guest_cache_destroy)
+
 struct guest;
 
-/*
- * @mem must outlive the guest. @cache_dir keeps what was parsed, by kernel build id; NULL: no cache.
- */
-int guest_create(const struct mem_reader *mem, const char *cache_dir, struct guest **ret);
+/* @mem must outlive the guest. @cache may be NULL: every kernel is parsed anew. */
+int guest_create(const struct mem_reader *mem, struct guest_cache *cache, struct guest **ret);
 void guest_destroy(struct guest *guest);
+DEFINE_CLEANUP(struct guest *, guest_destroy)
 
 /*
  * Finds the kernel through @regs of any vCPU (a kernel-mode pc, else LSTAR). 0 when identified
@@ -70,7 +81,11 @@ const struct guest_kernel *guest_kernel(const struct guest *guest);
 /* Absolute guest addresses (KASLR applied); NULL before identification. */
 const struct symtab *guest_kernel_symbols(const struct guest *guest);
 
-/* Reads the module list again. Modules that went away keep their old entry until then. */
+/*
+ * Reads the module list again; cheap when nothing changed. Modules that went away keep their old
+ * entry until then, and pointers to a struct guest_module are good until then. -ESTALE when
+ * another kernel runs there now (a reboot, kexec): destroy the guest and start anew.
+ */
 int guest_refresh_modules(struct guest *guest);
 size_t guest_nr_modules(const struct guest *guest);
 const struct guest_module *guest_module(const struct guest *guest, size_t i);

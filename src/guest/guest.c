@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A guest's operating system: the parts put together. */
+#include "guest/guest.h"
+
+#include <string.h>
+
+#include "arch/x86-call.h"
+#include "base/errors.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "guest/cache.h"
+#include "guest/image.h"
+#include "guest/kernel-build.h"
+#include "guest/modules.h"
+#include "guest/text.h"
+
+#define KERNEL_HALF 0xffff800000000000ULL	/* x86-64; with 5 levels it begins lower */
+#define KERNEL_HALF_LA57 0xff00000000000000ULL
+
+/* With page-table isolation the user's table is this bit beside the kernel's (PTI_PGTABLE_SWITCH). */
+#define X86_PTI_USER_ROOT 0x1000ULL
+
+/* hdr.pref_address in struct boot_params: where the kernel was linked to run, physical. */
+#define BOOT_PARAMS_PREF_ADDRESS 0x258
+
+struct guest {
+	const struct mem_reader *mem;
+	struct guest_cache *cache;
+	struct guest_kernel kernel;
+	struct kernel_build *build;	/* NULL until identified */
+	const struct symtab *symtab;	/* of the build */
+	struct mmu_space space;		/* the kernel's own page tables */
+	struct modules modules;
+	struct text text;
+	u64 inittext_start, inittext_end;
+};
+
+int guest_create(const struct mem_reader *mem, struct guest_cache *cache, struct guest **ret)
+{
+	struct guest *guest = calloc(1, sizeof(*guest));
+
+	if (!guest)
+		return -ENOMEM;
+	guest->mem = mem;
+	guest->cache = cache;
+	*ret = guest;
+	return 0;
+}
+
+void guest_destroy(struct guest *guest)
+{
+	if (!guest)
+		return;
+	modules_deinit(&guest->modules);
+	text_deinit(&guest->text);
+	if (guest->symtab)
+		kernel_build_put_symtab(guest->build, guest->symtab);
+	kernel_build_put(guest->build);
+	free(guest);
+}
+
+/* Reads the image and all that is in it. */
+static int parse_image(struct guest *guest, struct image *image, const struct mmu_space *space,
+		       struct kernel_build **ret, const char **ret_why)
+{
+	int err = image_read(image, space, guest->mem);
+
+	if (err) {
+		*ret_why = "the guest kernel's image cannot be read";
+		return err;
+	}
+	if (image->missing)
+		log_debug("guest: %llu of the kernel image's %llu bytes are not there",
+			  (unsigned long long)image->missing, (unsigned long long)image->size);
+	err = kernel_build_create(image, ret, ret_why);
+	if (!err && guest->cache && cache_add(guest->cache, image, *ret))
+		log_debug("guest: the kernel could not be kept in the cache");
+	image_deinit(image);
+	return err;
+}
+
+/* One try with one set of page tables. */
+static int find_kernel(struct guest *guest, const struct mmu_space *space, u64 hint,
+		       struct image *ret_image, struct kernel_build **ret, const char **ret_why)
+{
+	int err = image_find(space, guest->mem, hint, ret_image);
+
+	if (err) {
+		*ret_why = err == -ENOENT ?
+			   "no kernel image is mapped where Linux has it" :
+			   "the guest's page tables cannot be read";
+		return err;
+	}
+	if (guest->cache && !cache_find(guest->cache, ret_image, space, guest->mem, ret))
+		return 0;
+	return parse_image(guest, ret_image, space, ret, ret_why);
+}
+
+/*
+ * The page tables of the process that happened to run may go away with it; the kernel's own do
+ * not. They are used when they map the same kernel.
+ */
+static void choose_space(struct guest *guest, const struct mmu_space *space, u64 start)
+{
+	u64 table = kernel_build_address(guest->build, PLACE_PAGE_TABLE, start);
+	struct mmu_space own = *space;
+	struct mmu_mapping at, same;
+
+	guest->space = *space;
+	if (!table || mmu_translate(space, guest->mem, GVA(table), &at))
+		return;
+	own.root = at.gpa.addr;
+	if (!mmu_translate(space, guest->mem, GVA(start), &at) &&
+	    !mmu_translate(&own, guest->mem, GVA(start), &same) && at.gpa.addr == same.gpa.addr)
+		guest->space = own;
+}
+
+/* How far the kernel was moved from where it was linked to be. 0 also when that is not known. */
+static u64 find_kaslr_offset(const struct guest *guest, u64 start)
+{
+	u64 params = kernel_build_address(guest->build, PLACE_BOOT_PARAMS, start), preferred;
+
+	if (!params || mmu_read(&guest->space, guest->mem,
+				GVA(params + BOOT_PARAMS_PREF_ADDRESS), &preferred,
+				sizeof(preferred)))
+		return 0;
+	if (!preferred || preferred % IMAGE_ALIGN || preferred >= IMAGE_X86_SIZE)
+		return 0;
+	return start - (IMAGE_X86_BASE + preferred);
+}
+
+/* A place of the image, or @fallback when the kernel has no symbol for it. */
+static u64 place_or(const struct guest *guest, enum build_place_id id, u64 start, u64 fallback)
+{
+	u64 address = kernel_build_address(guest->build, id, start);
+
+	return address ? address : fallback;
+}
+
+static void describe_kernel(struct guest *guest, const struct image *image)
+{
+	const struct kernel_build *build = guest->build;
+	struct guest_kernel *kernel = &guest->kernel;
+	u64 start = image->start;
+
+	memcpy(kernel->release, build->release, sizeof(kernel->release));
+	memcpy(kernel->banner, build->banner, sizeof(kernel->banner));
+	kernel->build_id = build->build_id;
+	kernel->start = GVA(start);
+	kernel->end = GVA(place_or(guest, PLACE_END, start, start + image->size));
+	kernel->text_end = GVA(place_or(guest, PLACE_ETEXT, start, kernel->end.addr));
+	kernel->kaslr_offset = find_kaslr_offset(guest, start);
+	kernel->has_btf = build->has_btf;
+	kernel->has_orc = build->orc;
+	kernel->os = GUEST_OS_LINUX;
+	guest->inittext_start = kernel_build_address(build, PLACE_SINITTEXT, start);
+	guest->inittext_end = kernel_build_address(build, PLACE_EINITTEXT, start);
+}
+
+/* Takes over the reference to @build. */
+static int adopt(struct guest *guest, const struct mmu_space *space, const struct image *image,
+		 struct kernel_build *build)
+{
+	int err = kernel_build_get_symtab(build, image->start, &guest->symtab);
+
+	if (err) {
+		kernel_build_put(build);
+		return err;
+	}
+	guest->build = build;
+	choose_space(guest, space, image->start);
+	text_init(&guest->text, guest->mem, &guest->space);
+	describe_kernel(guest, image);
+	/* Modules may be in motion right now; the next refresh finds them. */
+	err = guest_refresh_modules(guest);
+	if (err)
+		log_debug("guest: modules: %s", error_text(err));
+	return 0;
+}
+
+int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char **ret_why)
+{
+	const char *why = NULL;
+	struct kernel_build *build;
+	struct mmu_space space;
+	struct image image;
+	u64 hint;
+	int err;
+
+	if (guest->build)
+		return 0;
+	err = mmu_space_init(&space, regs);
+	if (err) {
+		why = "the vCPU's paging mode is not known";
+		goto out;
+	}
+	hint = regs->user ? regs->x86.lstar : regs->pc;
+	err = find_kernel(guest, &space, hint, &image, &build, &why);
+	if (err && space.root & X86_PTI_USER_ROOT) {
+		space.root &= ~X86_PTI_USER_ROOT;
+		err = find_kernel(guest, &space, hint, &image, &build, &why);
+	}
+	if (!err) {
+		why = "out of memory";
+		err = adopt(guest, &space, &image, build);
+	}
+out:
+	if (err && ret_why)
+		*ret_why = why;
+	return err;
+}
+
+const struct guest_kernel *guest_kernel(const struct guest *guest)
+{
+	return &guest->kernel;
+}
+
+const struct symtab *guest_kernel_symbols(const struct guest *guest)
+{
+	return guest->symtab;
+}
+
+/* Another kernel at this place, or none. A page that cannot be read now is no proof. */
+static bool is_stale(const struct guest *guest)
+{
+	const struct guest_build_id *id = &guest->kernel.build_id;
+	u8 there[GUEST_BUILD_ID_MAX];
+
+	return id->size &&
+	       !mmu_read(&guest->space, guest->mem,
+			 GVA(guest->kernel.start.addr + guest->build->build_id_offset), there,
+			 id->size) &&
+	       memcmp(there, id->data, id->size);
+}
+
+int guest_refresh_modules(struct guest *guest)
+{
+	struct modules_source source = { .mem = guest->mem, .space = guest->space };
+
+	if (!guest->build)
+		return -ENOENT;
+	if (is_stale(guest))
+		return -ESTALE;
+	source.layout = &guest->build->layout;
+	source.list_head = kernel_build_address(guest->build, PLACE_MODULES,
+						guest->kernel.start.addr);
+	/* A kernel without modules, or one that does not say where they are. */
+	if (!source.list_head || !layout_has_modules(source.layout))
+		return 0;
+	return modules_refresh(&guest->modules, &source);
+}
+
+size_t guest_nr_modules(const struct guest *guest)
+{
+	return guest->modules.list.nr;
+}
+
+const struct guest_module *guest_module(const struct guest *guest, size_t i)
+{
+	return &guest->modules.list.data[i]->public;
+}
+
+/* A per-CPU place as the wire has it. False when it does not fit: not in the top 2 GiB. */
+static bool percpu_offset(const struct guest *guest, enum build_place_id id, s32 *ret)
+{
+	u64 offset;
+
+	if (!guest->build->places[id].known)
+		return false;
+	offset = kernel_build_address(guest->build, id, guest->kernel.start.addr);
+	if ((s64)offset != (s32)offset)
+		return false;
+	*ret = offset;
+	return true;
+}
+
+void guest_capture_config(const struct guest *guest, struct wire_guest *ret)
+{
+	struct wire_guest config = { 0 };
+	const struct kernel_layout *layout;
+
+	*ret = config;
+	if (!guest->build)
+		return;
+	layout = &guest->build->layout;
+	if (!layout_has_task(layout) ||
+	    !percpu_offset(guest, PLACE_CURRENT_TASK, &config.current_task_offset))
+		return;
+	percpu_offset(guest, PLACE_IRQ_STACK, &config.irq_stack_offset);
+	config.task_pid_offset = layout->task_pid;
+	config.task_tgid_offset = layout->task_tgid;
+	config.task_comm_offset = layout->task_comm;
+	config.task_stack_offset = layout->task_stack;
+	config.task_mm_offset = layout->task_mm;
+	config.thread_size = guest->build->thread_size;
+	config.irq_stack_size = layout->irq_stack_size;
+	config.pt_regs_top = guest->build->pt_regs_top;
+	config.kernel_start = guest->space.mode == MMU_MODE_X86_5LEVEL ? KERNEL_HALF_LA57 :
+								    KERNEL_HALF;
+	config.valid = 1;
+	*ret = config;
+}
+
+static bool in_image(const struct guest *guest, u64 address)
+{
+	return address >= guest->kernel.start.addr && address < guest->kernel.end.addr;
+}
+
+static bool in_kernel_text(const struct guest *guest, u64 address)
+{
+	return (address >= guest->kernel.start.addr && address < guest->kernel.text_end.addr) ||
+	       (address >= guest->inittext_start && address < guest->inittext_end);
+}
+
+int guest_find_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
+{
+	const struct guest *guest = ctx;
+	const struct module *module;
+
+	if (!guest->build)
+		return -ENOENT;
+	if (in_kernel_text(guest, pc.addr)) {
+		/* The table of the build is made for an image at 0. */
+		pc.addr -= guest->kernel.start.addr;
+		return guest->build->orc ? orc_table_find(guest->build->orc, pc, ret_row) :
+					   -ENOENT;
+	}
+	module = modules_find(&guest->modules, pc.addr);
+	return module && module->orc ? orc_table_find(module->orc, pc, ret_row) : -ENOENT;
+}
+
+bool guest_is_kernel_text(void *ctx, gva_t addr)
+{
+	const struct guest *guest = ctx;
+
+	return guest->build &&
+	       (in_kernel_text(guest, addr.addr) || modules_find(&guest->modules, addr.addr));
+}
+
+const struct symtab *guest_find_symbols(const struct guest *guest, gva_t addr,
+					const struct guest_module **ret_module)
+{
+	const struct module *module;
+
+	if (!guest->build)
+		return NULL;
+	if (in_image(guest, addr.addr)) {
+		*ret_module = NULL;
+		return guest->symtab;
+	}
+	module = modules_find(&guest->modules, addr.addr);
+	if (!module)
+		return NULL;
+	*ret_module = &module->public;
+	return module->symtab;
+}
+
+/*
+ * Return addresses that follow no call. Tracing puts the first two kinds on the stack in place of
+ * the caller's: trampolines that are entered at their start by a return. And a function that has
+ * just been traced returns behind its __fentry__ site, which is a 5-byte NOP by the time we look
+ * when tracing was switched off since.
+ */
+static bool is_special_return(const struct guest *guest, u64 address, const u8 *before, size_t n)
+{
+	static const char *const trampolines[] = {
+		"arch_rethook_trampoline", "__kretprobe_trampoline", "kretprobe_trampoline",
+		"return_to_handler",
+	};
+	static const u8 nop5[5] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
+	static const u8 endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	const struct guest_module *module;
+	const struct symtab *symtab = guest_find_symbols(guest, GVA(address), &module);
+	const struct symbol *symbol = symtab ? symtab_find(symtab, address) : NULL;
+
+	if (!symbol)
+		return false;
+	for (size_t i = 0; i < ARRAY_SIZE(trampolines); i++)
+		if (address == symbol->start &&
+		    !strcmp(symtab_name(symtab, symbol), trampolines[i]))
+			return true;
+	if (n < 5 || memcmp(before + n - 5, nop5, 5))
+		return false;
+	return address == symbol->start + 5 ||
+	       (address == symbol->start + 9 && n >= 9 && !memcmp(before + n - 9, endbr64, 4));
+}
+
+/* 0, -EBADMSG, or -EFAULT when not even one byte before @address can be read. */
+static int check_bytes(struct guest *guest, u64 address, bool fresh)
+{
+	u8 before[16];
+	size_t n;
+	int err = text_read_before(&guest->text, address, before, sizeof(before), fresh, &n);
+
+	if (err)
+		return err;
+	if (!n)
+		return -EFAULT;
+	if (x86_call_ends_at(before, n) || is_special_return(guest, address, before, n))
+		return 0;
+	return -EBADMSG;
+}
+
+int guest_check_kernel_call(void *ctx, gva_t ret_addr)
+{
+	struct guest *guest = ctx;
+	int err;
+
+	if (!guest->build)
+		return -EFAULT;
+	/* Trampolines and BPF programs are code of nobody's; that pages are executable says so. */
+	if ((s64)ret_addr.addr >= 0)
+		return -EBADMSG;
+	err = check_bytes(guest, ret_addr.addr, false);
+	/* Code may have been patched since it was read. */
+	if (err == -EBADMSG)
+		err = check_bytes(guest, ret_addr.addr, true);
+	return err;
+}
+
+static void write_symtab(struct strbuf *out, const struct symtab *symtab, const char *module)
+{
+	for (size_t i = 0; i < symtab_nr(symtab); i++) {
+		const struct symbol *symbol = symtab_at(symtab, i);
+
+		strbuf_addf(out, "%016llx %c %s\t[%s]\n", (unsigned long long)symbol->start,
+			    symbol->type, symtab_name(symtab, symbol), module);
+	}
+}
+
+int guest_write_kallsyms(const struct guest *guest, char **ret_text, size_t *ret_size)
+{
+	_cleanup_strbuf_ struct strbuf out = STRBUF_INIT;
+	const struct kallsyms *k;
+
+	if (!guest->build)
+		return -ENOENT;
+	k = guest->build->symbols;
+	for (u32 i = 0; i < k->nr; i++) {
+		const struct ksym *ksym = &k->symbols[i];
+
+		strbuf_addf(&out, "%016llx %c %s\n",
+			    (unsigned long long)kallsyms_address(ksym, guest->kernel.start.addr),
+			    ksym->type, kallsyms_name(k, ksym));
+	}
+	for (size_t i = 0; i < guest->modules.list.nr; i++) {
+		const struct module *module = guest->modules.list.data[i];
+
+		write_symtab(&out, module->symtab, module->public.name);
+	}
+	if (strbuf_error(&out))
+		return strbuf_error(&out);
+	*ret_text = strbuf_steal(&out, ret_size);
+	return 0;
+}
