@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One record for each way through the step loop, with the make-believe kernel's tables. */
+#include "build-kernel.h"
+#include "build-sample.h"
+#include "seeds.h"
+
+#define THREAD_TOP 0xffffc90000014000ULL
+#define OTHER_TOP 0xffffc90000204000ULL
+
+struct seed {
+	struct build_kernel kernel;
+	struct build_sample sample;
+	struct build_stack thread, other;
+};
+
+static int write_seed(const char *name, struct seed *seed)
+{
+	_cleanup_strbuf_ struct strbuf sb = STRBUF_INIT;
+	struct sample sample;
+	int err;
+
+	err = build_sample_finish(&seed->sample, &sample);
+	if (err)
+		return err;
+	put_u8(&sb, seed->kernel.orc.format);
+	put_u8(&sb, 0);
+	put_u16(&sb, seed->kernel.orc.nr);
+	strbuf_add(&sb, seed->kernel.orc.ip.data, seed->kernel.orc.ip.len);
+	strbuf_add(&sb, seed->kernel.orc.entries.data, seed->kernel.orc.entries.len);
+	strbuf_add(&sb, seed->sample.record.data, seed->sample.record.len);
+	build_sample_deinit(&seed->sample);
+	return strbuf_error(&sb) ? strbuf_error(&sb) : seed_write(name, sb.data, sb.len);
+}
+
+/* Both stacks, sampled on @at at the function's instruction. */
+static void sample_at(struct seed *seed, const struct build_stack *at, enum build_kernel_fn fn)
+{
+	const struct build_stack *below = at == &seed->thread ? &seed->other : &seed->thread;
+	struct build_sample *sample = &seed->sample;
+
+	build_sample_init(sample, FN_PC(fn), at->sp);
+	build_sample_stack(sample, WIRE_STACK_AT_SP, at, WIRE_MAX_STACK_BYTES, STOP_COMPLETE);
+	build_sample_stack(sample, WIRE_STACK_THREAD, below, WIRE_MAX_STACK_BYTES, STOP_STACK_CUT);
+	for (unsigned int reg = 0; reg < X86_RSP; reg++)
+		sample->wire.regs.gpr[reg] = at->sp + 8 * reg;
+	sample->wire.user_pc = 0x401234;
+	sample->wire.user_sp = 0x7ffc1000;
+	sample->wire.user_stop = STOP_COMPLETE;
+	build_sample_frame(sample, 0x401050);
+	build_sample_frame(sample, 0x402060);
+}
+
+/* An interrupt's stack over a thread's, which is in the kernel through a system call. */
+static void fill_stacks(struct seed *seed)
+{
+	u64 gpr[16] = { [X86_RSP] = 0x7ffc1000 };
+
+	build_stack_init(&seed->thread, THREAD_TOP);
+	build_stack_init(&seed->other, OTHER_TOP);
+	build_stack_regs(&seed->thread, 0x401234, gpr, true);
+	build_stack_push(&seed->thread, FN_RETURN(FN_REGS));
+	build_stack_push(&seed->thread, seed->thread.sp + 64);
+	build_stack_locals(&seed->thread, 1);
+	build_stack_push(&seed->thread, FN_RETURN(FN_LOCALS));
+	gpr[X86_RSP] = seed->thread.sp;
+	build_stack_regs(&seed->thread, FN_PC(FN_LEAF), gpr, false);
+	build_stack_push(&seed->thread, FN_RETURN(FN_REGS));
+	build_stack_locals(&seed->thread, 1);
+	build_stack_push(&seed->other, seed->thread.sp);
+	build_stack_push(&seed->other, FN_RETURN(FN_SWITCH));
+}
+
+static int write_format(enum orc_format format)
+{
+	static struct seed seed;
+	char name[32] = "fn-0-0";
+	int err;
+
+	err = build_kernel_init(&seed.kernel, format);
+	fill_stacks(&seed);
+	for (unsigned int fn = 0; fn < FN_NR && !err; fn++) {
+		name[3] = '0' + format;
+		name[5] = 'a' + fn;
+		sample_at(&seed, fn & 1 ? &seed.other : &seed.thread, fn);
+		err = write_seed(name, &seed);
+	}
+	build_kernel_deinit(&seed.kernel);
+	return err;
+}
+
+int write_seeds(void)
+{
+	int err = 0;
+
+	for (unsigned int format = ORC_FORMAT_END; format <= ORC_FORMAT_TYPES && !err; format++)
+		err = write_format(format);
+	return err;
+}
