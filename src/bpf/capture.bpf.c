@@ -54,7 +54,7 @@ struct {
 struct scratch {
 	struct shot shot;
 	union {
-		struct vmcb_save save;
+		struct amd_work amd;
 		struct {
 			struct kvm_regs regs;
 			struct kvm_sregs sregs;
@@ -198,7 +198,7 @@ static __always_inline int read_amd(struct scratch *scratch, const struct captur
 {
 	if (!amd || !bpf_core_type_exists(struct vcpu_svm))
 		return -1;
-	return regs_read_amd((struct kvm_vcpu *)vcpu->kvm_vcpu, &scratch->save,
+	return regs_read_amd((struct kvm_vcpu *)vcpu->kvm_vcpu, &scratch->amd,
 			     &scratch->shot.wire.regs);
 }
 

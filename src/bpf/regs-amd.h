@@ -41,6 +41,12 @@ _Static_assert(__builtin_offsetof(struct vmcb_save, rip) == 0x178, "APM table B-
 _Static_assert(__builtin_offsetof(struct vmcb_save, rsp) == 0x1d8, "APM table B-2");
 _Static_assert(__builtin_offsetof(struct vmcb_save, kernel_gs_base) == 0x220, "APM table B-2");
 
+/* Room for the bytes as they are. */
+struct amd_work {
+	struct vmcb_save save;
+	unsigned long gprs[16];
+};
+
 /* KVM's array, by instruction-set number, into DWARF's order; RSP and RAX are in the VMCB. */
 static __always_inline void regs_set_gprs(struct vcpu_regs *regs, const unsigned long *kvm)
 {
@@ -78,25 +84,24 @@ static __always_inline void regs_set_save(struct vcpu_regs *regs, const struct v
 }
 
 /*
- * Fills @regs. @work is for the bytes as they are. Returns 0; 1 when a nested guest runs, whose
- * registers these then are; negative when memory was not there.
+ * Fills @regs. Returns 0; 1 when a nested guest runs, whose registers these then are; negative
+ * when memory was not there.
  */
-static __always_inline int regs_read_amd(struct kvm_vcpu *vcpu, struct vmcb_save *save,
+static __always_inline int regs_read_amd(struct kvm_vcpu *vcpu, struct amd_work *work,
 					 struct vcpu_regs *regs)
 {
 	struct vcpu_svm *svm = (struct vcpu_svm *)vcpu;
-	unsigned long gprs[16];
 	char *vmcb, *vmcb01;
 	u64 nested_ctl = 0;
 
 	vmcb = (char *)BPF_CORE_READ(svm, vmcb);
 	vmcb01 = (char *)BPF_CORE_READ(svm, vmcb01.ptr);
-	if (bpf_probe_read_kernel(save, sizeof(*save), vmcb + VMCB_SAVE) ||
+	if (bpf_probe_read_kernel(&work->save, sizeof(work->save), vmcb + VMCB_SAVE) ||
 	    bpf_probe_read_kernel(&nested_ctl, sizeof(nested_ctl), vmcb + VMCB_NESTED_CTL) ||
-	    bpf_core_read(gprs, sizeof(gprs), &vcpu->arch.regs))
+	    bpf_core_read(work->gprs, sizeof(work->gprs), &vcpu->arch.regs))
 		return -1;
-	regs_set_gprs(regs, gprs);
-	regs_set_save(regs, save);
+	regs_set_gprs(regs, work->gprs);
+	regs_set_save(regs, &work->save);
 	/* With shadow paging the VMCB's CR3 is KVM's. */
 	if (!(nested_ctl & 1))
 		regs->x86.cr3 = BPF_CORE_READ(vcpu, arch.cr3);
