@@ -5,6 +5,7 @@
  */
 #include "perfdata/writer.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -572,10 +573,15 @@ int perfdata_writer_kernel(struct perfdata_writer *writer, u64 start, u64 end, u
 	return write_kernel_mmap(writer, &mmap, KERNEL_MAP_NAME);
 }
 
+/*
+ * Named as a file, as perf in the guest would do. perf shows it as "[name]" all the same; but of an
+ * object without a path it believes that it is the kernel, and looks for its kallsyms.
+ */
 int perfdata_writer_module(struct perfdata_writer *writer, const char *name, u64 start, u64 size,
 			   const u8 *build_id, u8 build_id_size, u64 time)
 {
-	char part[128], filename[sizeof(part) + 2];
+	const char *release = writer->texts.os_release;
+	char part[128], safe_release[128], filename[sizeof(part) + sizeof(safe_release) + 32];
 	struct perfdata_mmap mmap = {
 		.pid = -1,
 		.start = start,
@@ -586,12 +592,10 @@ int perfdata_writer_module(struct perfdata_writer *writer, const char *name, u64
 		.filename = filename,
 		.time = time,
 	};
-	size_t len = escape_path_component(name, part, sizeof(part));
 
-	filename[0] = '[';
-	memcpy(filename + 1, part, len);
-	filename[len + 1] = ']';
-	filename[len + 2] = '\0';
+	escape_path_component(name, part, sizeof(part));
+	escape_path_component(release ? release : "unknown", safe_release, sizeof(safe_release));
+	snprintf(filename, sizeof(filename), "/lib/modules/%s/%s.ko", safe_release, part);
 	return perfdata_writer_mmap(writer, &mmap);
 }
 

@@ -92,7 +92,10 @@ int perfdata_writer_mmap(struct perfdata_writer *writer, const struct perfdata_m
 int perfdata_writer_kernel(struct perfdata_writer *writer, u64 start, u64 end, u64 ref,
 			   const u8 *build_id, u8 build_id_size);
 
-/* A module, "[name]", at its text's address. */
+/*
+ * A module, which perf shows as "[name]", at its text's address. The kernel's release is part of the
+ * file name that is made up for it: to be set before.
+ */
 int perfdata_writer_module(struct perfdata_writer *writer, const char *name, u64 start, u64 size,
 			   const u8 *build_id, u8 build_id_size, u64 time);
 

@@ -292,21 +292,23 @@ int symcache_add_kallsyms(struct symcache *cache, const struct build_id *id, con
 	return add(cache, id, SYMCACHE_KALLSYMS, KALLSYMS_DIR, kernel.data, kernel.len);
 }
 
-int symcache_add_module(struct symcache *cache, const char *name, const struct elf_synth *from)
+int symcache_add_module(struct symcache *cache, const char *release, const char *name,
+			const struct elf_synth *from)
 {
 	_cleanup_strbuf_ struct strbuf file = STRBUF_INIT;
-	char part[128], folder[sizeof(part) + 2], path[PATH_MAX];
+	char part[128], safe_release[128], path[PATH_MAX];
 	int err;
 
 	if (!symcache_find(cache, &from->build_id, SYMCACHE_ELF, path, sizeof(path)))
 		return 0;
 	escape_path_component(name, part, sizeof(part));
-	err = join(folder, sizeof(folder), "[%s]", part);
+	escape_path_component(release ? release : "unknown", safe_release, sizeof(safe_release));
+	err = join(path, sizeof(path), "lib/modules/%s/%s.ko", safe_release, part);
 	if (!err)
 		err = elf_synth_module(from, &file);
 	if (err)
 		return err;
-	return add(cache, &from->build_id, SYMCACHE_ELF, folder, file.data, file.len);
+	return add(cache, &from->build_id, SYMCACHE_ELF, path, file.data, file.len);
 }
 
 int symcache_add_file(struct symcache *cache, const struct build_id *id, enum symcache_kind kind,

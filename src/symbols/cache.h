@@ -4,7 +4,7 @@
  * was read out of a guest:
  *
  *	[kernel.kallsyms]/<build id>/kallsyms	a kernel's symbols
- *	<path or [module]>/<build id>/elf	an object; also debug, vdso
+ *	<path>/<build id>/elf			an object, a module too; also debug, vdso
  *	.build-id/xx/yyyy… -> ../../<that folder>
  *
  * Any number of programs may add to it at once: files appear whole, and what is there already
@@ -49,8 +49,9 @@ int symcache_find(const struct symcache *cache, const struct build_id *id,
 int symcache_add_kallsyms(struct symcache *cache, const struct build_id *id, const char *text,
 			  size_t size);
 
-/* A kernel module @name (without brackets), made of @from. */
-int symcache_add_module(struct symcache *cache, const char *name, const struct elf_synth *from);
+/* Module @name of kernel @release (NULL: not known), made of @from. */
+int symcache_add_module(struct symcache *cache, const char *release, const char *name,
+			const struct elf_synth *from);
 
 /* The bytes of a file that the guest has under @path. */
 int symcache_add_file(struct symcache *cache, const struct build_id *id, enum symcache_kind kind,

@@ -115,13 +115,14 @@ static void test_module(void **state)
 	assert_int_equal(symtab_finish(symtab), 0);
 	from.symbols = symtab;
 	assert_int_equal(symcache_create(*state, &cache), 0);
-	assert_int_equal(symcache_add_module(cache, "../ext4", &from), 0);
-	expect_link(*state, "../../[_._ext4]/abcdef0000000000000000000000000000000000");
+	assert_int_equal(symcache_add_module(cache, "6.1", "../ext4", &from), 0);
+	expect_link(*state,
+		    "../../lib/modules/6.1/_._ext4.ko/abcdef0000000000000000000000000000000000");
 	assert_int_equal(symcache_find(cache, &id, SYMCACHE_ELF, path, sizeof(path)), 0);
 	snprintf(expected, sizeof(expected), "%s/.build-id/ab/%s/elf", (char *)*state, id_hex + 2);
 	assert_string_equal(path, expected);
 	from.build_id.size = 0;
-	assert_int_equal(symcache_add_module(cache, "ext4", &from), -EINVAL);
+	assert_int_equal(symcache_add_module(cache, NULL, "ext4", &from), -EINVAL);
 }
 
 static void test_files(void **state)
