@@ -15,6 +15,7 @@
 #include "base/cursor.h"
 #include "base/file.h"
 #include "perfdata/format.h"
+#include "perfdata/reader.h"
 #include "perfdata/writer.h"
 
 static const struct perfdata_writer_event events[] = {
@@ -382,6 +383,103 @@ static void test_raw(void **state)
 	assert_int_equal(perfdata_writer_sample(writer, &sample), -EINVAL);
 }
 
+static void expect_next(struct perfdata_reader *reader, enum perfdata_kind kind, u64 time,
+			struct perfdata_record *ret)
+{
+	assert_int_equal(perfdata_reader_next(reader, ret), 1);
+	assert_int_equal(ret->kind, kind);
+	assert_int_equal(ret->time, time);
+}
+
+static void write_all_kinds(struct perfdata_writer *writer)
+{
+	const struct perfdata_mmap mmap = {
+		.pid = 7, .tid = 8, .start = 0x400000, .len = 0x2000, .pgoff = 0x1000, .prot = 5,
+		.flags = 2, .build_id = build_id, .build_id_size = 20, .filename = "/bin/\33x",
+		.time = 30,
+	};
+	u64 ips[] = { PERF_CONTEXT_USER, 0x400010, 0x400020 };
+	const struct perfdata_sample sample = {
+		.event = 0, .pid = 7, .tid = 8, .cpu = 1, .time = 60, .period = 10, .ip = 0x400010,
+		.user = true, .ips = ips, .nr_ips = 3, .raw = "0123456789ab", .raw_size = 12,
+	};
+
+	assert_int_equal(perfdata_writer_sample(writer, &sample), 0);
+	assert_int_equal(perfdata_writer_lost(writer, 5, 50), 0);
+	assert_int_equal(perfdata_writer_fork(writer, 9, 10, 7, 8, 40), 0);
+	assert_int_equal(perfdata_writer_mmap(writer, &mmap), 0);
+	assert_int_equal(perfdata_writer_comm(writer, 7, 8, "name", true, 20), 0);
+	assert_int_equal(perfdata_writer_set_release(writer, "6.1"), 0);
+	assert_int_equal(perfdata_writer_module(writer, "m/m", 0x1000, 0x100, NULL, 0, 10), 0);
+	assert_int_equal(perfdata_writer_set_accounting(writer, "events 1\n"), 0);
+}
+
+static void read_all_kinds(struct perfdata_reader *reader)
+{
+	struct perfdata_record r;
+
+	expect_next(reader, PERFDATA_MMAP, 10, &r);
+	assert_int_equal(r.cpumode, PERF_RECORD_MISC_KERNEL);
+	assert_int_equal(r.pid, UINT32_MAX);
+	assert_string_equal(r.mmap.filename, "/lib/modules/6.1/m_m.ko");
+	expect_next(reader, PERFDATA_COMM, 20, &r);
+	assert_string_equal(r.comm.comm, "name");
+	assert_true(r.comm.exec);
+	expect_next(reader, PERFDATA_MMAP, 30, &r);
+	assert_int_equal(r.cpumode, PERF_RECORD_MISC_USER);
+	assert_int_equal(r.mmap.start, 0x400000);
+	assert_int_equal(r.mmap.len, 0x2000);
+	assert_int_equal(r.mmap.pgoff, 0x1000);
+	assert_int_equal(r.mmap.prot, 5);
+	assert_int_equal(r.mmap.build_id_size, 20);
+	assert_memory_equal(r.mmap.build_id, build_id, 20);
+	assert_string_equal(r.mmap.filename, "/bin/\\x1bx");
+	expect_next(reader, PERFDATA_FORK, 40, &r);
+	assert_int_equal(r.pid, 9);
+	assert_int_equal(r.tid, 10);
+	assert_int_equal(r.task.ppid, 7);
+	assert_int_equal(r.task.ptid, 8);
+	expect_next(reader, PERFDATA_LOST, 50, &r);
+	assert_int_equal(r.lost.lost, 5);
+	expect_next(reader, PERFDATA_SAMPLE, 60, &r);
+	assert_int_equal(r.sample.nr_ips, 3);
+	assert_int_equal(r.sample.ips[1], 0x400010);
+	assert_int_equal(r.sample.raw_size, 12);
+	assert_memory_equal(r.sample.raw, "0123456789ab", 12);
+	assert_int_equal(perfdata_reader_next(reader, &r), 0);
+}
+
+/* Backwards, so that the reader has to sort. */
+static void test_round_trip(void **state)
+{
+	_cleanup_(perfdata_writer_destroy) struct perfdata_writer *writer = NULL;
+	_cleanup_(perfdata_reader_close) struct perfdata_reader *reader = NULL;
+	struct perfdata_writer_options with_raw = options;
+	struct place place;
+
+	(void)state;
+	with_raw.raw = true;
+	make_place(&place);
+	assert_int_equal(perfdata_writer_create(place.path, &with_raw, &writer), 0);
+	write_all_kinds(writer);
+	assert_int_equal(perfdata_writer_finish(writer), 0);
+	assert_int_equal(perfdata_reader_open(place.path, &reader, NULL), 0);
+	read_all_kinds(reader);
+	assert_int_equal(perfdata_reader_nr_attrs(reader), 2);
+	assert_string_equal(perfdata_reader_attr(reader, 0)->name, "cpu-clock");
+	assert_string_equal(perfdata_reader_attr(reader, 1)->name, "cycles");
+	assert_int_equal(perfdata_reader_attr(reader, 0)->sample_period, 999);
+	assert_int_equal(perfdata_reader_nr_build_ids(reader), 1);
+	assert_string_equal(perfdata_reader_build_id(reader, 0)->filename, "/bin/\\x1bx");
+	assert_string_equal(perfdata_reader_string(reader, PERFDATA_FEATURE_HOSTNAME), "vm1");
+	assert_string_equal(perfdata_reader_string(reader, PERFDATA_FEATURE_OSRELEASE), "6.1");
+	assert_string_equal(perfdata_reader_string(reader, PERFDATA_FEATURE_CMDLINE),
+			    "kvmprof record");
+	assert_string_equal(perfdata_reader_string(reader, PERFDATA_FEATURE_ACCOUNTING),
+			    "events 1\n");
+	assert_int_equal(remove_place(&place), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_rounds),
 		cmocka_unit_test(test_raw),
+		cmocka_unit_test(test_round_trip),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
