@@ -6,6 +6,7 @@
 #ifndef BPF_REGS_AMD_H
 #define BPF_REGS_AMD_H
 
+#include <linux/bpf.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
