@@ -40,9 +40,9 @@ static int find_in(const struct btf *btf, const struct btf_type *type, const cha
 			.type = member->type,
 		};
 
-		if (btf_member_bitfield_size(type, i))
-			continue;
 		if (same_name(member_name, name, len)) {
+			if (btf_member_bitfield_size(type, i))
+				return -EOPNOTSUPP;
 			*place = inner;
 			return 0;
 		}

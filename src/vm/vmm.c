@@ -38,7 +38,7 @@ static const struct vmm_kind kinds[] = {
 	{ "kvmprof-vmm", { "kvmprof-vmm" }, { "--name" }, { 0 } },
 };
 
-static const struct vmm_kind *find_kind(const char *program)
+static const struct vmm_kind *find_program(const char *program)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		for (size_t j = 0; j < ARRAY_SIZE(kinds[i].programs); j++) {
@@ -48,6 +48,21 @@ static const struct vmm_kind *find_kind(const char *program)
 				return &kinds[i];
 		}
 	return NULL;
+}
+
+static const struct vmm_kind *find_kind(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	return NULL;
+}
+
+const char *vmm_kind_name(const char *program)
+{
+	const struct vmm_kind *kind = find_program(program);
+
+	return kind ? kind->name : NULL;
 }
 
 /* The last part of the executable's path, else the name that the process gives itself. */
@@ -76,21 +91,40 @@ static int read_program(const struct proc *proc, pid_t pid, char *out, size_t si
 	return 0;
 }
 
-/* QEMU's form: "guest=X,debug-threads=on" or "X,…", a comma in X doubled. */
-static void copy_qemu_name(const char *value, char *out, size_t size)
+/* Copies up to a comma that is not doubled; returns what is behind it, NULL at the end. */
+static const char *copy_field(const char *value, char *out, size_t size)
 {
 	size_t len = 0;
 
-	if (!strncmp(value, "guest=", 6))
-		value += 6;
-	for (; *value && len + 1 < size; value++) {
-		if (value[0] == ',' && value[1] != ',')
+	for (; *value; value++) {
+		if (*value == ',' && value[1] != ',')
 			break;
-		if (value[0] == ',')
+		if (*value == ',')
 			value++;
-		out[len++] = *value;
+		if (len + 1 < size)
+			out[len++] = *value;
 	}
 	out[len] = '\0';
+	return *value ? value + 1 : NULL;
+}
+
+/* QEMU's form: "X,…" or "…,guest=X,…", a comma in X doubled. */
+static void copy_qemu_name(const char *value, char *out, size_t size)
+{
+	char rest[VM_NAME_LEN];
+	bool first = true;
+
+	out[0] = '\0';
+	while (value) {
+		if (!strncmp(value, "guest=", 6)) {
+			copy_field(value + 6, out, size);
+			return;
+		}
+		value = copy_field(value, rest, sizeof(rest));
+		if (first && !strchr(rest, '='))
+			snprintf(out, size, "%s", rest);
+		first = false;
+	}
 }
 
 /* The value of @option in "OPTION VALUE" or "OPTION=VALUE" at @arg; NULL when it is not there. */
@@ -123,26 +157,29 @@ static const char *find_name(const struct vmm_kind *kind, const char *cmdline, s
 	return NULL;
 }
 
-static int read_name(const struct proc *proc, const struct vmm_kind *kind, struct vm *vm)
+bool vmm_parse_name(const char *vmm, const char *cmdline, size_t size, char *out, size_t out_size)
+{
+	const struct vmm_kind *kind = find_kind(vmm);
+	const char *value = kind && size ? find_name(kind, cmdline, size) : NULL;
+
+	if (!value)
+		return false;
+	if (!strcmp(vmm, "qemu"))
+		copy_qemu_name(value, out, out_size);
+	else
+		snprintf(out, out_size, "%s", value);
+	return out[0];
+}
+
+static int read_name(const struct proc *proc, struct vm *vm)
 {
 	_cleanup_free_ char *cmdline = NULL;
-	const char *value = NULL;
 	size_t size;
-	int err;
+	int err = proc_read(proc, vm->pid, "cmdline", CMDLINE_MAX, &cmdline, &size);
 
-	if (kind) {
-		err = proc_read(proc, vm->pid, "cmdline", CMDLINE_MAX, &cmdline, &size);
-		if (!err && size)
-			value = find_name(kind, cmdline, size);
-		else if (err && err != -E2BIG)
-			return err;
-	}
-	vm->name[0] = '\0';
-	if (value && !strcmp(kind->name, "qemu"))
-		copy_qemu_name(value, vm->name, sizeof(vm->name));
-	else if (value)
-		snprintf(vm->name, sizeof(vm->name), "%s", value);
-	if (!vm->name[0])
+	if (err && err != -E2BIG)
+		return err;
+	if (err || !vmm_parse_name(vm->vmm, cmdline, size, vm->name, sizeof(vm->name)))
 		snprintf(vm->name, sizeof(vm->name), "%s-%d", vm->vmm, vm->pid);
 	return 0;
 }
@@ -151,45 +188,38 @@ static int read_name(const struct proc *proc, const struct vmm_kind *kind, struc
  * A signal that the VMM has no handler for would end it: what it is known to use must also be among
  * the signals that it catches.
  */
-static int choose_kick(const struct proc *proc, const struct vmm_kind *kind, struct vm *vm)
+int vmm_parse_kick(const char *vmm, const char *status)
 {
-	_cleanup_free_ char *status = NULL;
+	const struct vmm_kind *kind = find_kind(vmm);
+	const char *line = strstr(status, "\nSigCgt:");
 	unsigned long long caught;
-	const char *line;
-	int err;
 
-	vm->kick_signal = 0;
-	if (!kind)
-		return 0;
-	err = proc_read(proc, vm->pid, "status", STATUS_MAX, &status, NULL);
-	if (err)
-		return err;
-	line = strstr(status, "\nSigCgt:");
-	if (!line || sscanf(line, "\nSigCgt: %llx", &caught) != 1)
+	if (!kind || !line || sscanf(line, "\nSigCgt: %llx", &caught) != 1)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(kind->kicks); i++) {
-		int signal = kind->kicks[i];
+		int number = kind->kicks[i];
 
-		if (signal && caught >> (signal - 1) & 1) {
-			vm->kick_signal = signal;
-			break;
-		}
+		if (number && caught >> (number - 1) & 1)
+			return number;
 	}
 	return 0;
 }
 
 int vmm_identify(const struct proc *proc, struct vm *vm)
 {
-	const struct vmm_kind *kind;
+	_cleanup_free_ char *status = NULL;
 	char program[NAME_MAX + 1];
 	int err = read_program(proc, vm->pid, program, sizeof(program));
 
 	if (err)
 		return err;
-	kind = find_kind(program);
-	snprintf(vm->vmm, sizeof(vm->vmm), "%.31s", kind ? kind->name : program);
-	err = read_name(proc, kind, vm);
-	return err ?: choose_kick(proc, kind, vm);
+	snprintf(vm->vmm, sizeof(vm->vmm), "%.31s", vmm_kind_name(program) ?: program);
+	err = read_name(proc, vm);
+	err = err ?: proc_read(proc, vm->pid, "status", STATUS_MAX, &status, NULL);
+	if (err)
+		return err;
+	vm->kick_signal = vmm_parse_kick(vm->vmm, status);
+	return 0;
 }
 
 /*
@@ -218,15 +248,11 @@ static void set_run_page(struct vm *vm, u32 id, u64 start, bool *ambiguous)
 		}
 }
 
-int vmm_find_run_pages(const struct proc *proc, struct vm *vm)
+void vmm_parse_run_pages(char *maps, struct vm *vm)
 {
-	_cleanup_free_ char *maps = NULL;
 	bool ambiguous = false;
 	char *save = NULL;
-	int err = proc_read(proc, vm->pid, "maps", MAPS_MAX, &maps, NULL);
 
-	if (err)
-		return err;
 	for (char *line = strtok_r(maps, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		u64 start;
 		u32 id;
@@ -237,5 +263,15 @@ int vmm_find_run_pages(const struct proc *proc, struct vm *vm)
 	if (ambiguous)
 		vec_for_each(&vm->vcpus, vcpu)
 			vcpu->run_hva = 0;
+}
+
+int vmm_find_run_pages(const struct proc *proc, struct vm *vm)
+{
+	_cleanup_free_ char *maps = NULL;
+	int err = proc_read(proc, vm->pid, "maps", MAPS_MAX, &maps, NULL);
+
+	if (err)
+		return err;
+	vmm_parse_run_pages(maps, vm);
 	return 0;
 }

@@ -12,4 +12,21 @@ int vmm_identify(const struct proc *proc, struct vm *vm);
 /* Fills the .run_hva of @vm's vCPUs from the process's mappings. */
 int vmm_find_run_pages(const struct proc *proc, struct vm *vm);
 
+/* The parts that parse, for tests. What they are given is text that the VMM wrote. */
+
+/* The name of VMM kind @vmm for the program called @program; NULL when it is not known. */
+const char *vmm_kind_name(const char *program);
+
+/*
+ * The VM's name by the command line of a VMM of kind @vmm, @size bytes with a NUL after the last;
+ * false when it gives none.
+ */
+bool vmm_parse_name(const char *vmm, const char *cmdline, size_t size, char *out, size_t out_size);
+
+/* The signal that VMM kind @vmm kicks with, by the text of /proc/PID/status; 0: none. */
+int vmm_parse_kick(const char *vmm, const char *status);
+
+/* Fills .run_hva by the text of /proc/PID/maps, which is changed. */
+void vmm_parse_run_pages(char *maps, struct vm *vm);
+
 #endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* VMMs as processes: names, kick signals and run pages, out of /proc trees of known machines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "vm/ksyms.h"
+#include "vm/vmm.h"
+
+static char root[64];
+static struct proc proc;
+
+static void put_bytes(const char *name, const void *data, size_t size)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	assert_int_equal(file_write_atomic(path, data, size), 0);
+}
+
+static void put(const char *name, const char *text)
+{
+	put_bytes(name, text, strlen(text));
+}
+
+static void put_exe(const char *name, const char *target)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	unlink(path);
+	assert_int_equal(symlink(target, path), 0);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	strcpy(root, "/tmp/kvmprof-vmm-XXXXXX");
+	if (!mkdtemp(root))
+		return -1;
+	return proc_open(&proc, root);
+}
+
+static int teardown(void **state)
+{
+	char command[128];
+
+	(void)state;
+	proc_close(&proc);
+	snprintf(command, sizeof(command), "rm -r '%s'", root);
+	return system(command);
+}
+
+#define NAME(vmm, args) name_of((vmm), (args), sizeof(args) - 1)
+
+static const char *name_of(const char *vmm, const char *args, size_t size)
+{
+	static char name[VM_NAME_LEN];
+
+	return vmm_parse_name(vmm, args, size, name, sizeof(name)) ? name : NULL;
+}
+
+static void test_names(void **state)
+{
+	(void)state;
+	assert_string_equal(NAME("qemu", "qemu\0-name\0guest=web1,debug-threads=on\0-m\0001G\0"), "web1");
+	assert_string_equal(NAME("qemu", "qemu\0-m\0001G\0-name\0web2\0"), "web2");
+	assert_string_equal(NAME("qemu", "qemu\0--name\0web3,process=x\0"), "web3");
+	assert_string_equal(NAME("qemu", "qemu\0-name\0debug-threads=on,guest=a,,b\0"), "a,b");
+	assert_string_equal(NAME("qemu", "qemu\0-name\0a,,b,,,process=x\0"), "a,b,");
+	assert_null(NAME("qemu", "qemu\0-name\0debug-threads=on\0"));
+	assert_null(NAME("qemu", "qemu\0-name\0"));
+	assert_null(NAME("qemu", "qemu\0-name"));
+	assert_null(NAME("qemu", "-name\0first\0"));
+	assert_null(NAME("qemu", ""));
+	assert_string_equal(NAME("firecracker", "fc\0--api-sock\0/x\0--id\0i-1234\0"), "i-1234");
+	assert_string_equal(NAME("firecracker", "fc\0--id=a,b\0"), "a,b");
+	assert_null(NAME("firecracker", "fc\0--identity\0x\0"));
+	assert_string_equal(NAME("crosvm", "crosvm\0run\0--name=vm0\0"), "vm0");
+	assert_string_equal(NAME("kvmtool", "lkvm\0run\0-n\0test\0"), "test");
+	assert_null(NAME("cloud-hypervisor", "ch\0--kernel\0x\0"));
+	assert_null(NAME("unknown", "x\0-name\0y\0"));
+}
+
+static void test_long_name(void **state)
+{
+	char args[1024] = "qemu\0-name\0guest=";
+	const char *name;
+
+	(void)state;
+	memset(args + 17, 'n', 600);
+	name = name_of("qemu", args, 17 + 600 + 1);
+	assert_int_equal(strlen(name), VM_NAME_LEN - 1);
+}
+
+static void test_kinds(void **state)
+{
+	(void)state;
+	assert_string_equal(vmm_kind_name("qemu-system-x86_64"), "qemu");
+	assert_string_equal(vmm_kind_name("qemu-kvm"), "qemu");
+	assert_string_equal(vmm_kind_name("firecracker-v1.7.0"), "firecracker");
+	assert_string_equal(vmm_kind_name("cloud-hypervisor-static"), "cloud-hypervisor");
+	assert_string_equal(vmm_kind_name("cloud-hyperviso"), "cloud-hypervisor");
+	assert_string_equal(vmm_kind_name("lkvm-static"), "kvmtool");
+	assert_null(vmm_kind_name("kvm_selftest"));
+	assert_null(vmm_kind_name(""));
+}
+
+static void test_kicks(void **state)
+{
+	(void)state;
+	/* QEMU 7.2 on Debian 12; SIGUSR1 is 10. */
+	assert_int_equal(vmm_parse_kick("qemu", "Name:\tx\nSigCgt:\t00000001000058e8\n"), 0);
+	assert_int_equal(vmm_parse_kick("qemu", "Name:\tx\nSigCgt:\t0000000100005ae8\n"), SIGUSR1);
+	/* Of two C libraries. */
+	assert_int_equal(vmm_parse_kick("firecracker", "\nSigCgt:\t0000000200000000\n"), 34);
+	assert_int_equal(vmm_parse_kick("firecracker", "\nSigCgt:\t0000000400000000\n"), 35);
+	assert_int_equal(vmm_parse_kick("firecracker", "\nSigCgt:\t0000000000000200\n"), 0);
+	assert_int_equal(vmm_parse_kick("kvmtool", "\nSigCgt:\tffffffffffffffff\n"), 0);
+	assert_int_equal(vmm_parse_kick("vmm", "\nSigCgt:\tffffffffffffffff\n"), 0);
+	assert_int_equal(vmm_parse_kick("qemu", "Name:\tx\n"), 0);
+	assert_int_equal(vmm_parse_kick("qemu", "\nSigCgt:\txyz"), 0);
+}
+
+static void add_vcpus(struct vm *vm, u32 nr)
+{
+	for (u32 i = 0; i < nr; i++)
+		assert_int_equal(vec_push(&vm->vcpus, (struct vm_vcpu){ .id = i }), 0);
+}
+
+static void test_run_pages(void **state)
+{
+	/* The lab's QEMU; a file that only looks like one; a dirty ring; a vCPU that is not ours. */
+	char maps[] =
+		"7f67d81a0000-7f67d81a3000 r--p 00000000 fe:00 77 /tmp/anon_inode:kvm-vcpu:1\n"
+		"7f67d81a4000-7f67d81a5000 rw-s 00040000 00:0e 43   anon_inode:kvm-vcpu:1\n"
+		"7f67d81a9000-7f67d81ac000 rw-s 00000000 00:0e 43                         anon_inode:kvm-vcpu:1\n"
+		"7f67d81ac000-7f67d81af000 rw-s 00000000 00:0e 43                         anon_inode:kvm-vcpu:0\n"
+		"7f67d81b0000-7f67d81b3000 rw-s 00000000 00:0e 43                         anon_inode:kvm-vcpu:9\n"
+		"7f67d81c0000-7f67d81c3000 rw-p 00000000 00:00 0\n";
+	char twice[] =
+		"1000-4000 rw-s 00000000 00:0e 43 anon_inode:kvm-vcpu:0\n"
+		"5000-8000 rw-s 00000000 00:0e 43 anon_inode:kvm-vcpu:0\n";
+	char nothing[] = "";
+	struct vm vm = { 0 };
+
+	(void)state;
+	add_vcpus(&vm, 3);
+	vmm_parse_run_pages(maps, &vm);
+	assert_int_equal(vm.vcpus.data[0].run_hva, 0x7f67d81ac000);
+	assert_int_equal(vm.vcpus.data[1].run_hva, 0x7f67d81a9000);
+	assert_int_equal(vm.vcpus.data[2].run_hva, 0);
+	vmm_parse_run_pages(nothing, &vm);
+	assert_int_equal(vm.vcpus.data[0].run_hva, 0x7f67d81ac000);
+	vm.vcpus.data[0].run_hva = 0;
+	vmm_parse_run_pages(twice, &vm);
+	assert_int_equal(vm.vcpus.data[0].run_hva, 0);
+	vec_deinit(&vm.vcpus);
+}
+
+static void put_process(int pid, const char *exe, const char *comm, const char *args, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "%d/cmdline", pid);
+	put_bytes(path, args, size);
+	snprintf(path, sizeof(path), "%d/comm", pid);
+	put(path, comm);
+	snprintf(path, sizeof(path), "%d/status", pid);
+	put(path, "Name:\tx\nTgid:\t1\nSigCgt:\t0000000500000200\n");
+	snprintf(path, sizeof(path), "%d/exe", pid);
+	if (exe)
+		put_exe(path, exe);
+}
+
+static void test_identify(void **state)
+{
+	static const char qemu[] = "/usr/bin/qemu-system-x86_64\0-name\0guest=db,debug-threads=on\0";
+	static const char fc[] = "/firecracker\0--id\0fc-7\0";
+	struct vm vm = { .pid = 10 };
+
+	(void)state;
+	put_process(10, "/usr/bin/qemu-system-x86_64 (deleted)", "CPU 0/KVM\n", qemu, sizeof(qemu) - 1);
+	put_process(11, NULL, "firecracker\n", fc, sizeof(fc) - 1);
+	put_process(12, "/opt/my vmm", "my vmm\n", "", 0);
+	assert_int_equal(vmm_identify(&proc, &vm), 0);
+	assert_string_equal(vm.vmm, "qemu");
+	assert_string_equal(vm.name, "db");
+	assert_int_equal(vm.kick_signal, SIGUSR1);
+	vm.pid = 11;
+	assert_int_equal(vmm_identify(&proc, &vm), 0);
+	assert_string_equal(vm.vmm, "firecracker");
+	assert_string_equal(vm.name, "fc-7");
+	assert_int_equal(vm.kick_signal, 35);
+	vm.pid = 12;
+	assert_int_equal(vmm_identify(&proc, &vm), 0);
+	assert_string_equal(vm.vmm, "my vmm");
+	assert_string_equal(vm.name, "my vmm-12");
+	assert_int_equal(vm.kick_signal, 0);
+	vm.pid = 13;
+	assert_int_equal(vmm_identify(&proc, &vm), -ESRCH);
+}
+
+static void test_ksyms(void **state)
+{
+	struct ksym syms[] = { { "kvm_vcpu_release" }, { "vm_list" }, { "nothing" } };
+
+	(void)state;
+	put("kallsyms", "0000000000000000 A fixed_percpu_data\n"
+			"ffffffff81000000 T _text\n"
+			"ffffffffc0a31000 t kvm_vcpu_release_all\t[kvm]\n"
+			"ffffffffc0a31f20 t kvm_vcpu_release.isra.0\t[kvm]\n"
+			"ffffffffc0a90000 D vm_list\t[kvm]\n"
+			"ffffffffc0b90000 d vm_list\t[other]\n"
+			"garbage\n\nffffffffc0b90001 \n");
+	assert_int_equal(ksyms_find(&proc, syms, ARRAY_SIZE(syms)), 0);
+	assert_int_equal(syms[0].addr, 0xffffffffc0a31f20);
+	assert_int_equal(syms[1].addr, 0xffffffffc0a90000);
+	assert_int_equal(syms[2].addr, 0);
+	put("kallsyms", "0000000000000000 T _text\n0000000000000000 t kvm_vcpu_release\t[kvm]\n");
+	assert_int_equal(ksyms_find(&proc, syms, ARRAY_SIZE(syms)), -EPERM);
+}
+
+int main(void)
+{
+#define TREE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_long_name),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_kicks),
+		cmocka_unit_test(test_run_pages),
+		TREE_TEST(test_identify),
+		TREE_TEST(test_ksyms),
+	};
+#undef TREE_TEST
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
