@@ -32,6 +32,7 @@ static void check(const struct orc_table *table, u64 pc)
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	_cleanup_(orc_table_destroy) struct orc_table *table = NULL;
+	const u8 *ip;
 	u64 ip_base;
 	u32 nr;
 
@@ -39,8 +40,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	memcpy(&ip_base, data + 1, sizeof(ip_base));
 	nr = (size - HEADER_SIZE) / (sizeof(s32) + ORC_ENTRY_SIZE);
-	data += HEADER_SIZE;
-	if (orc_table_create(data[-HEADER_SIZE], ip_base, data, data + nr * sizeof(s32), nr, &table))
+	ip = data + HEADER_SIZE;
+	if (orc_table_create(data[0], ip_base, ip, ip + nr * sizeof(s32), nr, &table))
 		return 0;
 	for (u32 i = 0; i < nr; i++) {
 		check(table, table->start + table->offset[i]);

@@ -231,7 +231,8 @@ static enum stop_reason step_call(struct walk *w, const struct cfi_row *row, u64
 }
 
 /* What the processor pushed: user mode, where the kernel part is complete, or the kernel's own. */
-static enum stop_reason enter_interrupted(struct walk *w, const struct cfi_row *row, const u64 *iret)
+static enum stop_reason enter_interrupted(struct walk *w, const struct cfi_row *row,
+					  const u64 *iret)
 {
 	u64 pc = iret[0], cs = iret[X86_PT_CS - X86_PT_RIP], sp = iret[X86_PT_RSP - X86_PT_RIP];
 	enum stop_reason stop;

@@ -11,7 +11,7 @@
 /* The three generations of struct orc_entry. They differ in the upper byte of its flags. */
 enum orc_format {
 	ORC_FORMAT_UNKNOWN,
-	ORC_FORMAT_END,		/* 4.18, d31a580266ee "x86/unwind/orc: Detect the end of the stack" */
+	ORC_FORMAT_END,		/* 4.18, d31a580266ee "x86/unwind/orc: Detect the end …" */
 	ORC_FORMAT_SIGNAL,	/* 6.3, ffb1b4a41016 "x86/unwind/orc: Add 'signal' field …" */
 	ORC_FORMAT_TYPES,	/* 6.4, fb799447ae29 "x86,objtool: Split UNWIND_HINT_EMPTY …" */
 };

@@ -3,7 +3,8 @@
 #include "build-kernel.h"
 
 #define CALL(reg, offset, ...) \
-	{ .sp_reg = BUILD_ORC_##reg, .sp_offset = (offset), .type = BUILD_ORC_TYPE_CALL, __VA_ARGS__ }
+	{ .sp_reg = BUILD_ORC_##reg, .sp_offset = (offset), .type = BUILD_ORC_TYPE_CALL, \
+	  __VA_ARGS__ }
 #define REGS(kind, reg, offset, is_signal) \
 	{ .sp_reg = BUILD_ORC_##reg, .sp_offset = (offset), .type = BUILD_ORC_TYPE_##kind, \
 	  .signal = (is_signal) }

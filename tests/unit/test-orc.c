@@ -179,7 +179,7 @@ static unsigned int old_type(unsigned int flags, bool end)
 	return BUILD_ORC_TYPE_CALL + (flags >> 8 & 3);
 }
 
-/* All 65,536 flag words of each format: what is refused is exactly what the format does not have. */
+/* All 65,536 flag words of each format: refused is exactly what the format does not have. */
 static void test_malformed(void **state)
 {
 	(void)state;

@@ -82,7 +82,7 @@ static void test_known(void **state)
 	}
 }
 
-/* Which sizes a call of given ModRM and SIB has; bit n: n bytes. SIB counts only where there is one. */
+/* Sizes of the calls of given ModRM and SIB; bit n: n bytes. SIB counts only where there is one. */
 static u8 sizes[256][256];
 
 enum { NO_REG = -1, RIP = 16 };
