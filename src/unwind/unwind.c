@@ -26,6 +26,17 @@ static enum stop_reason not_walked(const struct wire_sample *wire)
 	return STOP_NONE;
 }
 
+/*
+ * Without the kernel's layout capture takes registers only; with it, it tries at least to find the
+ * task, and says how that went.
+ */
+static bool kernel_unknown(const struct unwinder *unwinder, const struct wire_sample *wire)
+{
+	if (!unwinder->ops->find_row)
+		return true;
+	return !wire->nr_stacks && !(wire->flags & (WIRE_F_TASK | WIRE_F_TASK_FAULT));
+}
+
 static enum stop_reason add_kernel_part(const struct unwinder *unwinder,
 					const struct sample *sample, struct chain *chain,
 					struct kernel_end *end)
@@ -33,7 +44,7 @@ static enum stop_reason add_kernel_part(const struct unwinder *unwinder,
 	const struct wire_sample *wire = sample->wire;
 	enum stop_reason stop = not_walked(wire);
 
-	if (stop == STOP_NONE && !unwinder->ops->find_row)
+	if (stop == STOP_NONE && kernel_unknown(unwinder, wire))
 		stop = STOP_NO_KERNEL;
 	if (stop == STOP_NONE && (wire->regs.arch != VCPU_ARCH_X86_64 || wire->regs.bits != 64))
 		stop = STOP_UNSUPPORTED;

@@ -327,6 +327,11 @@ static void test_not_walked(void **state)
 	w.sample.wire.regs.arch = VCPU_ARCH_ARM64;
 	assert_not_walked(&w, STOP_UNSUPPORTED);
 	w.sample.wire.regs.arch = VCPU_ARCH_X86_64;
+	w.sample.wire.nr_stacks = 0;
+	assert_not_walked(&w, STOP_NO_KERNEL);
+	w.sample.wire.flags = WIRE_F_TASK_FAULT;
+	assert_not_walked(&w, STOP_STACK_CUT);
+	w.sample.wire.nr_stacks = 1;
 	w.ops.find_row = NULL;
 	assert_not_walked(&w, STOP_NO_KERNEL);
 
