@@ -9,7 +9,7 @@
 
 #define FIRST_SLOTS 1024
 #define FIRST_WORDS 8192
-#define KEY_HEAD 3	/* length and tag */
+#define KEY_HEAD 4	/* length and tag */
 
 int chaincache_init(struct chaincache *cache, size_t max_bytes)
 {
@@ -56,7 +56,7 @@ u64 chaincache_hash(const struct chaincache *cache, const struct chain_tag *tag,
 		    size_t nr)
 {
 	u64 k0 = cache->seed[0] | 1, k1 = cache->seed[1] ^ 0x9e3779b97f4a7c15ULL;
-	u64 a = mix(tag->words[0] ^ k0, tag->words[1] ^ k1), b = nr ^ k1;
+	u64 a = mix(tag->words[0] ^ k0, tag->words[1] ^ k1), b = mix(tag->words[2] ^ k0, nr ^ k1);
 	size_t i = 0;
 
 	/* Two chains of multiplications, for the processor to do side by side. */
@@ -74,7 +74,7 @@ static bool same_key(const struct chaincache *cache, size_t at, const struct cha
 {
 	const u64 *key = cache->words + at;
 
-	return key[0] == nr && key[1] == tag->words[0] && key[2] == tag->words[1] &&
+	return key[0] == nr && !memcmp(key + 1, tag->words, sizeof(tag->words)) &&
 	       (!nr || !memcmp(key + KEY_HEAD, ips, nr * sizeof(*ips)));
 }
 
@@ -147,8 +147,7 @@ int chaincache_add(struct chaincache *cache, u64 hash, const struct chain_tag *t
 		return -ENOMEM;
 	key = cache->words + cache->nr_words;
 	key[0] = nr;
-	key[1] = tag->words[0];
-	key[2] = tag->words[1];
+	memcpy(key + 1, tag->words, sizeof(tag->words));
 	if (nr)
 		memcpy(key + KEY_HEAD, ips, nr * sizeof(*ips));
 	cache->nr_words = need;

@@ -11,7 +11,7 @@
 
 /* What else tells chains apart: a process and how often its mappings have changed, say. */
 struct chain_tag {
-	u64 words[2];
+	u64 words[3];
 };
 
 struct chaincache_slot {

@@ -19,7 +19,7 @@ static void make_chain(u64 n, u64 *ips, size_t *nr)
 
 static void test_find(void **state)
 {
-	struct chain_tag tag = { { 7, 1 } };
+	struct chain_tag tag = { { 7, 1, 3 } };
 	struct chaincache cache;
 	u64 ips[9], hash;
 	size_t nr;
@@ -49,7 +49,7 @@ static void test_find(void **state)
 /* The same hash with another tag, another length or another chain is not the same. */
 static void test_key(void **state)
 {
-	struct chain_tag tag = { { 7, 1 } }, other = { { 7, 2 } };
+	struct chain_tag tag = { { 7, 1, 3 } }, other = { { 7, 1, 4 } };
 	u64 ips[3] = { 1, 2, 3 };
 	struct chaincache cache;
 
@@ -70,7 +70,7 @@ static void test_key(void **state)
 /* Every word of the chain counts in the hash. */
 static void test_hash(void **state)
 {
-	struct chain_tag tag = { { 1, 2 } };
+	struct chain_tag tag = { { 1, 2, 3 } };
 	struct chaincache cache;
 	u64 ips[11] = { 0 };
 
@@ -91,7 +91,7 @@ static void test_hash(void **state)
 
 static void test_full(void **state)
 {
-	struct chain_tag tag = { { 1, 2 } };
+	struct chain_tag tag = { { 1, 2, 3 } };
 	struct chaincache cache;
 	u64 ips[200] = { 0 };
 	int err = 0;
