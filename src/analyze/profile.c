@@ -460,7 +460,6 @@ static int name_events(struct profile *profile)
 
 static int load(struct loader *loader, const char *path, const char **ret_why)
 {
-	struct resolver_options resolver = loader->options->resolver;
 	struct profile *profile = loader->profile;
 	int err = perfdata_reader_open(path, &profile->reader, ret_why);
 
@@ -468,9 +467,7 @@ static int load(struct loader *loader, const char *path, const char **ret_why)
 		return err;
 	if (ret_why)
 		*ret_why = NULL;
-	if (!resolver.arch)
-		resolver.arch = perfdata_reader_string(profile->reader, PERFDATA_FEATURE_ARCH);
-	err = resolver_create(&resolver, &profile->resolver);
+	err = resolver_create(&loader->options->resolver, &profile->resolver);
 	if (!err)
 		err = resolver_add_build_ids(profile->resolver, profile->reader);
 	if (!err)

@@ -3,13 +3,14 @@
 #include "base/hashmap.h"
 
 #include <string.h>
+#include <sys/random.h>
 
 #define MIN_SLOTS 64
 
-u64 hash_bytes(const void *data, size_t size)
+u64 hash_bytes_seeded(u64 seed, const void *data, size_t size)
 {
 	const u8 *p = data;
-	u64 hash = size * 0x9e3779b97f4a7c15ULL, word;
+	u64 hash = seed + size * 0x9e3779b97f4a7c15ULL, word;
 
 	for (; size >= 8; size -= 8, p += 8) {
 		memcpy(&word, p, 8);
@@ -19,6 +20,22 @@ u64 hash_bytes(const void *data, size_t size)
 	if (size)
 		memcpy(&word, p, size);
 	return hash_combine(hash, word);
+}
+
+u64 hash_bytes(const void *data, size_t size)
+{
+	return hash_bytes_seeded(0, data, size);
+}
+
+u64 hash_new_seed(void)
+{
+	static const int place;
+	u64 seed;
+
+	/* Without random bytes, early at boot, where this program was loaded has to do. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = hash_u64((uintptr_t)&place);
+	return seed;
 }
 
 void hashmap_deinit(struct hashmap *map)

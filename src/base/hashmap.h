@@ -40,6 +40,13 @@ static inline u64 hash_combine(u64 a, u64 b)
 
 u64 hash_bytes(const void *data, size_t size);
 
+/*
+ * The same with a seed that who chose the data does not know: for keys that a guest chooses, so
+ * that it cannot choose them to collide.
+ */
+u64 hash_bytes_seeded(u64 seed, const void *data, size_t size);
+u64 hash_new_seed(void);
+
 void hashmap_deinit(struct hashmap *map);
 void hashmap_clear(struct hashmap *map);
 

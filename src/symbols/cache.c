@@ -268,6 +268,8 @@ static int keep_kernel_lines(const char *text, size_t size, struct strbuf *out)
 	struct cursor c;
 	int err;
 
+	if (size && memchr(text, '\0', size))
+		return -EBADMSG;
 	cursor_init(&c, text, size);
 	for (;;) {
 		const u8 *start = c.pos;

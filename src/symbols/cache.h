@@ -26,7 +26,7 @@ enum symcache_kind {
 
 struct symcache;
 
-/* @dir NULL: the one that perf uses, symcache_default_dir(). Nothing is made before it is needed. */
+/* @dir NULL: perf's own, symcache_default_dir(). Nothing is made before it is needed. */
 int symcache_create(const char *dir, struct symcache **ret);
 void symcache_destroy(struct symcache *cache);
 DEFINE_CLEANUP(struct symcache *, symcache_destroy)

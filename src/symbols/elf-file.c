@@ -386,11 +386,14 @@ static int add_symbol(const struct elf_file *file, const struct elf_file *runtim
 	if (!section || !name || is_mapping_symbol(file, name))
 		return 0;
 	/* A debug file keeps the sections' headers, but not where they are in the program's file. */
-	if (section->header.sh_type == SHT_NOBITS && sym->st_shndx < runtime->sections.nr)
+	if (runtime && section->header.sh_type == SHT_NOBITS &&
+	    sym->st_shndx < runtime->sections.nr)
 		section = &runtime->sections.data[sym->st_shndx];
 	if (file->header.e_machine == EM_ARM && is_code(sym))
 		value &= ~1ULL;
-	if (!elf_file_is_relocatable(file))
+	if (!runtime)
+		;	/* as it is */
+	else if (!elf_file_is_relocatable(file))
 		value = file_offset(runtime, section, value);
 	else if (!strcmp(section->name, ".text"))
 		value += section->header.sh_offset;

@@ -39,8 +39,9 @@ int elf_file_debuglink(const struct elf_file *file, char *ret_name, size_t size)
 /*
  * Adds the symbols of @file (.symtab and .dynsym) to @symtab at their *file offsets*, which is how
  * perf addresses objects: mapping offset + (ip - mapping start). Segments are looked up in
- * @runtime, which is @file or the file that @file has the debug information of. Functions, data
- * and labels are taken as perf takes them; of a relocatable file those in .text only.
+ * @runtime, which is @file or the file that @file has the debug information of; NULL: the addresses
+ * stay as they are. Functions, data and labels are taken as perf takes them; of a relocatable file
+ * those in .text only.
  */
 int elf_file_add_symbols(const struct elf_file *file, const struct elf_file *runtime,
 			 struct symtab *symtab);

@@ -19,6 +19,7 @@ struct kallsyms_text {
 	struct symtab *kernel;
 	VEC(struct module) modules;
 	struct hashmap by_name;		/* hash of a name -> index + 1 */
+	u64 seed;
 	bool any_address;		/* one was not zero */
 };
 
@@ -59,7 +60,7 @@ static int parse_names(const char *p, const char *end, struct kallsyms_line *ret
 	ret->name_len = name_end - p;
 	ret->module = NULL;
 	ret->module_len = 0;
-	if (!ret->name_len || memchr(p, '\0', end - p))
+	if (!ret->name_len)
 		return -EBADMSG;
 	if (!tab)
 		return 0;
@@ -148,7 +149,7 @@ static int find_module(struct kallsyms_text *kallsyms, const char *name, size_t 
 
 	if (len > MODULE_NAME_MAX)
 		return -EBADMSG;
-	for (key = hash_bytes(name, len);; key++) {
+	for (key = hash_bytes_seeded(kallsyms->seed, name, len);; key++) {
 		const struct module *module;
 
 		place = hashmap_get(&kallsyms->by_name, key);
@@ -213,6 +214,9 @@ int kallsyms_text_read(const char *text, size_t size, unsigned int flags,
 
 	if (!kallsyms)
 		return -ENOMEM;
+	if (size && memchr(text, '\0', size))
+		return -EBADMSG;
+	kallsyms->seed = hash_new_seed();
 	err = symtab_create(&kallsyms->kernel);
 	if (!err)
 		err = read_lines(kallsyms, text, size, flags);

@@ -30,7 +30,6 @@ struct resolver_space;	/* the mappings of one process, or of the kernel */
 struct resolver_options {
 	const char *cache_dir;	/* NULL: where perf has it, see symcache_default_dir() */
 	const char *root;	/* prefix of the host's files and debug folders; NULL: none */
-	const char *arch;	/* of the recorded machine, "x86_64"; NULL: the host's */
 	bool no_demangle;
 	bool no_host_files;	/* the cache only */
 };
@@ -50,7 +49,10 @@ DEFINE_CLEANUP(struct resolver *, resolver_destroy)
 /* An entry of the build-id feature: to be given before the first record. */
 int resolver_add_build_id(struct resolver *resolver, const struct perfdata_build_id *build_id);
 
-/* All of those of @reader. */
+/* The kernel's release, by which its vmlinux is named. NULL: not known. */
+int resolver_set_release(struct resolver *resolver, const char *release);
+
+/* All build ids of @reader, and the release. */
 int resolver_add_build_ids(struct resolver *resolver, const struct perfdata_reader *reader);
 
 /*
@@ -66,10 +68,13 @@ int resolver_record(struct resolver *resolver, const struct perfdata_record *rec
 struct resolver_space *resolver_process(struct resolver *resolver, u32 pid);
 struct resolver_space *resolver_kernel(struct resolver *resolver);
 
-/* The space that PERF_RECORD_MISC_* mode @cpumode means for @pid; one that maps nothing for guests. */
+/* The space that PERF_RECORD_MISC_* mode @cpumode means for @pid; of guests one without mappings. */
 struct resolver_space *resolver_space(struct resolver *resolver, u32 pid, u8 cpumode);
 
-/* What @ip is in @space: the id of a place, also when nothing is known of it (see its fields). */
+/*
+ * What @ip is in @space: the id of a place, also when nothing is known of it (see its fields).
+ * Place 0 is a place without anything; it is returned when memory is short.
+ */
 u32 resolver_place(struct resolver *resolver, struct resolver_space *space, u64 ip);
 
 /* By id. Valid until the next call that can make a place. */
@@ -79,12 +84,16 @@ u32 resolver_nr_places(const struct resolver *resolver);
 /*
  * A sample's chain, or its ip alone when it has none: up to @max places and, unless NULL, their
  * addresses, innermost first, PERF_CONTEXT_* markers obeyed and left out. As in perf a marker that
- * is not kernel, user or hypervisor discards the whole chain. Returns how many.
+ * is not kernel, user or hypervisor discards the whole chain. Returns how many. The first space is
+ * that of the sample's own mode for an ip alone, user space for a chain that starts unmarked.
  */
 size_t resolver_chain(struct resolver *resolver, const struct perfdata_record *sample, size_t max,
 		      u32 *ret_places, u64 *ret_ips);
 
-/* Objects by id. The name is perf script's, the short name perf report's: "[ext4]", "/bin/x", "x". */
+/*
+ * Objects by id. The name is perf script's, the short name perf report's: "[ext4]", "/bin/x" and
+ * "x". "[unknown]" for RESOLVER_NONE.
+ */
 u32 resolver_nr_dsos(const struct resolver *resolver);
 const char *resolver_dso_name(const struct resolver *resolver, u32 dso);
 const char *resolver_dso_short_name(const struct resolver *resolver, u32 dso);

@@ -8,7 +8,6 @@
 #include "symbols/symtab.h"
 
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/hashmap.h"
 #include "base/strbuf.h"
@@ -16,6 +15,9 @@
 #include "symbols/demangle.h"
 
 #define NO_OWNER UINT32_MAX
+
+/* In .flags while sorting: the symbol counts as one that has a length. */
+#define HAS_LENGTH (1 << 7)
 
 /* What an unsized symbol may take for itself; a longer way to the next one is a hole. */
 #define MAX_GUESSED_SIZE (16ULL << 20)
@@ -38,7 +40,7 @@ struct symtab {
 	struct range_index code;
 	struct range_index data;
 	struct name_index *by_name;	/* set once, atomically */
-	u64 seed;			/* of the names' hash: a guest chooses them, not their chains */
+	u64 seed;			/* of the names' hash: a guest chooses the names */
 	bool demangle;
 	bool finished;
 };
@@ -49,8 +51,7 @@ int symtab_create(struct symtab **ret)
 
 	if (!symtab)
 		return -ENOMEM;
-	if (getrandom(&symtab->seed, sizeof(symtab->seed), GRND_NONBLOCK) < 0)
-		symtab->seed = (uintptr_t)symtab;
+	symtab->seed = hash_new_seed();
 	*ret = symtab;
 	return 0;
 }
@@ -135,13 +136,13 @@ static int compare_names(const char *x, const char *y)
 	return is_syscall_alias(x) - is_syscall_alias(y);
 }
 
-/* Less than 0 when @x is the better one, as choose_best_symbol() of perf 6.1 has it. */
+/* Less than 0 when @x is the better one, as choose_best_symbol() of perf 6.1 has it; code first. */
 static int compare_rank(const struct symbol *x, const struct symbol *y)
 {
 	int d = symbol_type_is_code(y->type) - symbol_type_is_code(x->type);
 
 	if (!d)
-		d = (y->flags & SYMBOL_F_SIZED) - (x->flags & SYMBOL_F_SIZED);
+		d = (y->flags & HAS_LENGTH) - (x->flags & HAS_LENGTH);
 	if (!d)
 		d = is_weak(x->type) - is_weak(y->type);
 	if (!d)
@@ -180,6 +181,31 @@ static size_t run_end(const struct symtab *symtab, size_t i)
 	return i;
 }
 
+/*
+ * perf 6.1 first lets unsized symbols reach up to the next symbol and then compares those of one
+ * address: only the last to come has a length left. So the same name wins here.
+ */
+static void sort_run(struct symtab *symtab, struct symbol *run, size_t nr)
+{
+	struct symbol *last_code = NULL, *last_data = NULL;
+
+	for (size_t i = 0; i < nr; i++) {
+		struct symbol **last = symbol_type_is_code(run[i].type) ? &last_code : &last_data;
+
+		if (run[i].flags & SYMBOL_F_SIZED)
+			run[i].flags |= HAS_LENGTH;
+		if (!*last || run[i].name > (*last)->name)
+			*last = &run[i];
+	}
+	if (last_code)
+		last_code->flags |= HAS_LENGTH;
+	if (last_data)
+		last_data->flags |= HAS_LENGTH;
+	qsort_r(run, nr, sizeof(*run), compare_same_start, symtab);
+	for (size_t i = 0; i < nr; i++)
+		run[i].flags &= ~HAS_LENGTH;
+}
+
 /* Tables come sorted by address more often than not, and then only equal addresses are left. */
 static void sort_symbols(struct symtab *symtab)
 {
@@ -193,22 +219,13 @@ static void sort_symbols(struct symtab *symtab)
 	for (i = 0; i < nr; i = end) {
 		end = run_end(symtab, i);
 		if (end - i > 1)
-			qsort_r(s + i, end - i, sizeof(*s), compare_same_start, symtab);
+			sort_run(symtab, s + i, end - i);
 	}
 }
 
 static u64 hash_name(const struct symtab *symtab, const char *name)
 {
-	size_t len = strlen(name);
-	u64 hash = symtab->seed, word;
-
-	for (; len >= 8; len -= 8, name += 8) {
-		memcpy(&word, name, 8);
-		hash = hash_combine(hash, word);
-	}
-	word = 0;
-	memcpy(&word, name, len);
-	return hash_combine(hash, word);
+	return hash_bytes_seeded(symtab->seed, name, strlen(name));
 }
 
 static int drop_in_long_run(struct symtab *symtab, size_t i, size_t end, size_t *to)

@@ -38,8 +38,8 @@ void symtab_rank_demangled(struct symtab *symtab);
 
 /*
  * Sorts by address, fills in ends, drops what is there twice (same address and name). Of several
- * names of one address the best comes first, by perf's rules: code, sized, not weak, global, fewer
- * leading underscores, longer. Nothing can be added afterwards.
+ * names of one address the best comes first, by perf 6.1's rules: code; sized, or the last that was
+ * added; not weak; global; fewer leading underscores; longer. Nothing can be added afterwards.
  */
 int symtab_finish(struct symtab *symtab);
 

@@ -136,11 +136,10 @@ static void test_best_of_one_address(void **state)
 		u64 better_size, worse_size;
 	} cases[] = {
 		{ "code", "_data_longer", 't', 'D', 0, 0x10 },
-		{ "__sized", "unsized", 't', 'T', 0x10, 0 },
-		{ "local", "weak_longer", 't', 'W', 0, 0 },
-		{ "global", "local_longer", 'T', 't', 0, 0 },
-		{ "a", "_a_longer", 'T', 'T', 0, 0 },
-		{ "longer", "short", 'T', 'T', 0, 0 },
+		{ "local", "weak_longer", 't', 'W', 8, 8 },
+		{ "global", "local_longer", 'T', 't', 8, 8 },
+		{ "a", "_a_longer", 'T', 'T', 8, 8 },
+		{ "longer", "short", 'T', 'T', 8, 8 },
 	};
 
 	(void)state;
@@ -158,6 +157,28 @@ static void test_best_of_one_address(void **state)
 		assert_int_equal(symtab_nr(symtab), 2);
 		assert_string_equal(symtab_name(symtab, symtab_at(symtab, 0)), cases[c].better);
 	}
+}
+
+/* The last to come of those without a size counts as sized; it may lose by another rule. */
+static void test_best_of_unsized(void **state)
+{
+	_cleanup_(symtab_destroy) struct symtab *symtab = start_table();
+
+	(void)state;
+	add(symtab, 0x10, 0, 'T', "first_and_longest");
+	add(symtab, 0x10, 0, 't', "last");
+	add(symtab, 0x20, 8, 't', "sized");
+	add(symtab, 0x20, 0, 'T', "behind");
+	add(symtab, 0x30, 0, 'T', "before");
+	add(symtab, 0x30, 8, 't', "__sized");
+	add(symtab, 0x40, 0, 'T', "code");
+	add(symtab, 0x40, 0, 'D', "data");
+	assert_int_equal(symtab_finish(symtab), 0);
+	expect(symtab, 0x10, "last");
+	expect(symtab, 0x20, "behind");
+	expect(symtab, 0x30, "__sized");
+	expect(symtab, 0x40, "code");
+	assert_int_equal(symtab_at(symtab, 0)->flags, 0);
 }
 
 static void test_duplicates(void **state)
@@ -306,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_huge_size),
 		cmocka_unit_test(test_code_preferred),
 		cmocka_unit_test(test_best_of_one_address),
+		cmocka_unit_test(test_best_of_unsized),
 		cmocka_unit_test(test_duplicates),
 		cmocka_unit_test(test_many_of_one_address),
 		cmocka_unit_test(test_nesting),

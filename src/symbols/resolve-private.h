@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the parts of the resolver share. */
+#ifndef SYMBOLS_RESOLVE_PRIVATE_H
+#define SYMBOLS_RESOLVE_PRIVATE_H
+
+#include "base/hashmap.h"
+#include "base/vec.h"
+#include "symbols/dso.h"
+#include "symbols/resolve.h"
+#include "symbols/space.h"
+
+#define RESOLVER_CACHE_BITS 15
+
+struct resolver_space {
+	struct space space;
+	u64 tag;
+};
+
+struct cache_slot {
+	u64 ip, tag;	/* tag 0: free */
+	u32 place;
+};
+
+struct header_build_id {
+	char *filename;
+	char *module;	/* "[name]" when it is a kernel module; NULL else */
+	bool kernel;	/* or a module */
+	struct build_id id;
+};
+
+struct symbol_ref {
+	u32 dso;
+	u32 index;	/* in its table */
+	char *demangled;
+	bool asked;	/* whether it can be demangled */
+};
+
+struct resolver {
+	struct symcache *cache;
+	char *root;
+	char *release;
+	bool demangle, no_host_files;
+	VEC(struct header_build_id) build_ids;
+	VEC(struct dso *) dsos;
+	struct hashmap dso_index;
+	VEC(struct resolver_place) places;
+	struct hashmap place_index;
+	VEC(struct symbol_ref) symbols;
+	VEC(char *) comms;
+	struct hashmap comm_index;
+	struct hashmap threads;		/* tid → id of its comm + 1 */
+	struct hashmap processes;	/* pid → struct resolver_space * */
+	struct resolver_space kernel;	/* modules; the kernel itself is in the fields below */
+	struct resolver_space nothing;
+	u32 kernel_dso;
+	u64 kernel_start, kernel_end;
+	u64 last_tag;
+	u64 seed;	/* of hashes: guests choose addresses and names */
+	struct cache_slot slots[1 << RESOLVER_CACHE_BITS];
+};
+
+/* For a space whose mappings changed: what the cache knows of it is of the past. */
+static inline u64 resolver_new_tag(struct resolver *resolver)
+{
+	return ++resolver->last_tag;
+}
+
+/* A copy of @from (NULL: none) in the place of what is there. */
+int resolver_copy_string(const char *from, char **place);
+
+/* The id of a command name, made on first sight. */
+int resolver_intern_comm(struct resolver *resolver, const char *comm, u32 *ret);
+
+#endif
