@@ -237,21 +237,30 @@ static __always_inline u64 event_pc(const struct capture_vcpu *vcpu)
 	return pc;
 }
 
-/*
- * Notes the event and sends the vCPU out to user space: KVM sees the signal before it enters the
- * guest again. One that still waits here has missed its exit.
- */
-static __always_inline void take_deferred(struct capture_vcpu *vcpu, u64 period)
+/* KVM sees the signal before it enters the guest again. */
+static __always_inline int kick(const struct capture_vcpu *vcpu)
 {
 	const struct shot_vm *vm = shot_vm_at(vcpu->vm);
 
-	if (vcpu->pending)
-		count(COUNT_LOST_PENDING);
+	return vm ? bpf_send_signal_thread(vm->kick_signal) : -1;
+}
+
+/*
+ * Notes the event and sends the vCPU out to user space. Where one waits already, the guest has
+ * mostly not run since: the sample then stands for both. It is kicked again all the same, for the
+ * exit of the first may have been missed.
+ */
+static __always_inline void take_deferred(struct capture_vcpu *vcpu, u64 period)
+{
+	u32 waiting = vcpu->pending;
+
 	vcpu->pending_time = bpf_ktime_get_ns();
-	vcpu->pending_period = period;
+	vcpu->pending_period = waiting ? vcpu->pending_period + period : period;
 	vcpu->pending_pc = event_pc(vcpu);
 	vcpu->pending = 1;
-	if (!vm || bpf_send_signal_thread(vm->kick_signal)) {
+	if (waiting)
+		count(COUNT_LOST_PENDING);
+	if (kick(vcpu) && !waiting) {
 		vcpu->pending = 0;
 		count(COUNT_LOST_SIGNAL);
 	}

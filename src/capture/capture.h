@@ -49,7 +49,7 @@ struct capture_counts {
 	u64 host;		/* skipped: not in the guest */
 	u64 filtered;		/* skipped: in a guest mode (user, kernel) that the event excludes */
 	u64 lost_ring;		/* no room in the ring buffer */
-	u64 lost_pending;	/* deferred: the event before was still waiting for its exit */
+	u64 lost_pending;	/* deferred: joined to the event before, which still waits */
 	u64 lost_signal;	/* deferred: the kick failed */
 	u64 lost_exit;		/* deferred: the thread ended, or the run did, before its exit came */
 	u64 lost_stop;		/* ptrace: the thread did not stop, or was not in the guest then */
