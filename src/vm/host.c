@@ -508,6 +508,13 @@ int vm_host_refresh_slots(struct vm_host *host, struct vm *vm, bool *ret_changed
 	return 0;
 }
 
+int vm_host_slots_generation(struct vm_host *host, u64 kvm, u64 *ret)
+{
+	struct kvm_reader reader = { host->kernel, &host->layout };
+
+	return kvm_slots_generation(&reader, kvm, ret);
+}
+
 int vm_open_memory(const struct vm *vm, struct mem_process **ret)
 {
 	if (vm->confidential)

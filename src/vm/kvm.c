@@ -154,6 +154,16 @@ static int read_active_set(const struct kvm_reader *reader, u64 kvm, u64 *ret_me
 	return err;
 }
 
+int kvm_slots_generation(const struct kvm_reader *reader, u64 kvm, u64 *ret)
+{
+	u64 memslots, generation;
+	int err = read_active_set(reader, kvm, &memslots, &generation);
+
+	if (!err)
+		*ret = generation;
+	return err;
+}
+
 /* -EAGAIN when the set changed while it was read. */
 static int read_slots_once(const struct kvm_reader *reader, u64 kvm, slot_vec *slots,
 			   u64 *ret_generation)

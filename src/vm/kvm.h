@@ -19,6 +19,9 @@ struct kvm_reader {
 /* The slots of address space 0, without those that KVM made for itself. */
 int kvm_read_slots(const struct kvm_reader *reader, u64 kvm, struct mem_slots *ret);
 
+/* KVM's generation of them, which every change raises. */
+int kvm_slots_generation(const struct kvm_reader *reader, u64 kvm, u64 *ret);
+
 /* Appends the VM's vCPUs to @vm: id, thread and address. */
 int kvm_read_vcpus(const struct kvm_reader *reader, u64 kvm, struct vm *vm);
 

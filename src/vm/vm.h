@@ -82,6 +82,12 @@ void vm_destroy(struct vm *vm);
 /* Reads the slots again. 0; *@ret_changed says whether they differ; -ESRCH when the VM is gone. */
 int vm_host_refresh_slots(struct vm_host *host, struct vm *vm, bool *ret_changed);
 
+/*
+ * KVM's generation of the slots of @kvm now; where it differs from that of a table of slots, the
+ * table is old. Cheap, for use at every sample; does not see that the VM is gone.
+ */
+int vm_host_slots_generation(struct vm_host *host, u64 kvm, u64 *ret);
+
 /* The VM's memory, by the slots it has now. -EOPNOTSUPP for a confidential one, -ESRCH, -EPERM. */
 int vm_open_memory(const struct vm *vm, struct mem_process **ret);
 
