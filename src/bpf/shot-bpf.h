@@ -50,6 +50,8 @@ SHOT_INLINE int shot_read_hva(const struct shot *shot, void *out, u32 size, u64 
 	return bpf_probe_read_user(out, size, (const void *)hva);
 }
 
+#define shot_read_hva_again shot_read_hva	/* nothing is kept in between */
+
 SHOT_INLINE void shot_loop(u32 nr, long (*fn)(u32 i, void *arg), void *arg)
 {
 	bpf_loop(nr, fn, arg, 0);

@@ -75,7 +75,7 @@ SHOT_FN int shot_recheck(struct shot *shot, u32 kind)
 	view = &shot->views[kind & (SHOT_NR_VIEWS - 1)];
 	if (!view->size || !view->leaf_hva)
 		return 0;
-	if (shot_read_hva(shot, &shot->value, sizeof(shot->value), view->leaf_hva) ||
+	if (shot_read_hva_again(shot, &shot->value, sizeof(shot->value), view->leaf_hva) ||
 	    !mmu_walk_same_leaf(&view->walk, shot->value))
 		shot->wire.flags |= WIRE_F_CHANGED;
 	return 0;

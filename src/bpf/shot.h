@@ -86,7 +86,7 @@ struct shot {
 	struct shot_view views[SHOT_NR_VIEWS];
 	u64 buf[2 * SHOT_READ_MAX / 8];	/* result of shot_read() */
 #ifndef __bpf__
-	const struct shot_env *env;
+	struct shot_env *env;
 #endif
 };
 
@@ -98,12 +98,15 @@ _Static_assert(sizeof(struct wire_sample) % 8 == 0, "user frames follow, 8-byte 
 
 #else
 
-#include <string.h>
+#include "base/types.h"
 
 /* Where a user-space shot gets its bytes from. */
 struct shot_env {
-	/* Reads the VMM's memory: 0 or a negative errno. */
-	int (*read)(const struct shot_env *env, u64 hva, void *out, u32 size);
+	/*
+	 * Reads the VMM's memory: 0 or a negative errno. May answer from what was read before in
+	 * this shot, unless @again.
+	 */
+	int (*read)(struct shot_env *env, u64 hva, void *out, u32 size, bool again);
 	const struct shot_vm *vm;
 };
 
@@ -117,7 +120,12 @@ static inline const struct shot_vm *shot_vm(const struct shot *shot)
 
 static inline int shot_read_hva(const struct shot *shot, void *out, u32 size, u64 hva)
 {
-	return shot->env->read(shot->env, hva, out, size);
+	return shot->env->read(shot->env, hva, out, size, false);
+}
+
+static inline int shot_read_hva_again(const struct shot *shot, void *out, u32 size, u64 hva)
+{
+	return shot->env->read(shot->env, hva, out, size, true);
 }
 
 /* Calls @fn with 0, 1, … until it returns non-zero, at most @nr times. */

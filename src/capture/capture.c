@@ -290,6 +290,8 @@ static const struct capture_backend *find_backend(enum capture_mode mode, const 
 		*ret_why = "kvmprof was built without BPF";
 		return NULL;
 #endif
+	case CAPTURE_PTRACE:
+		return &capture_ptrace_backend;
 	default:
 		*ret_why = "not a capture mode";
 		return NULL;

@@ -223,7 +223,7 @@ static int set_event(const struct event_source *source, const char *name,
 	return set_plain(name, event);
 }
 
-/* A colon divides a tracepoint or introduces modifiers; what is a modifier cannot be a tracepoint. */
+/* A colon divides a tracepoint, or introduces modifiers: what is no tracepoint has the latter. */
 static int parse_named(const struct event_source *source, const char *text,
 		       struct capture_event *event)
 {
@@ -245,7 +245,10 @@ static int parse_named(const struct event_source *source, const char *text,
 	return err ? err : set_modifiers(colon + 1, event);
 }
 
-/* KVM can be set (Linux 7.0) to give the whole PMU to guests; host events that count then keep VMs away. */
+/*
+ * KVM can be set to give the whole PMU to guests (Linux 7.0). A host event that counts in guests then
+ * keeps new VMs from starting.
+ */
 static bool vpmu_is_mediated(const struct event_source *source)
 {
 	static const char *const modules[] = { "kvm_amd", "kvm_intel" };

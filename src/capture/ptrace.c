@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The ptrace mode: no BPF. A perf event's own buffer tells of each overflow; the vCPU thread is then
+ * stopped, which makes KVM leave to user space and store the registers in kvm_run, the shot is
+ * taken from there and from the VMM's memory, and the thread goes on. The guest has run for a
+ * little while since the event, so registers are marked as moved.
+ */
+#include <linux/kvm.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#include "base/errors.h"
+#include "base/log.h"
+#include "bpf/regs-run.h"
+#include "capture/backend.h"
+#include "capture/event-ring.h"
+#include "capture/events.h"
+#include "capture/tracee.h"
+#include "capture/user-shot.h"
+
+#define RING_PAGES 8
+#define EPOLL_EVENTS 64
+#define STOP_SPINS 200		/* times to look for a stop before sleeping */
+#define STOP_SLICE_MS 1		/* sleep while a stop is on its way */
+#define STOP_WAIT_MS 200	/* for stops under way at the end */
+#define PEEK_INTERVAL_NS 1000000000ULL
+#define PAGE 4096UL
+#define CACHE_PAGES 32
+
+#ifndef KVM_RUN_X86_GUEST_MODE
+#define KVM_RUN_X86_GUEST_MODE (1 << 2)	/* a nested guest runs; since 6.11 */
+#endif
+
+/* The VMM's pages that a shot has read: one system call a page, not one a word. */
+struct page_cache {
+	struct shot_env env;
+	pid_t pid;
+	u32 next;	/* to be replaced */
+	u64 tags[CACHE_PAGES];	/* hva of the page; 0: none */
+	u8 pages[CACHE_PAGES][PAGE];
+};
+
+struct ptrace_thread {
+	struct capture_thread *thread;
+	struct capture_guest *guest;
+	struct event_ring ring;
+	struct tracee tracee;
+	struct event_overflow overflow;	/* that the stop is for */
+	u64 percpu;			/* guest's per-CPU base, once seen */
+	u64 kernel_gs_base, lstar;	/* as of the last look into the host kernel */
+	u64 peek_time;
+};
+
+struct ptrace_mode {
+	int epoll_fd;
+	struct shot shot;
+	struct page_cache cache;
+	struct capture_counts counts;
+	unsigned int nr_stopping;
+};
+
+static int read_vmm(pid_t pid, u64 hva, void *out, size_t size)
+{
+	struct iovec local = { out, size };
+	struct iovec remote = { (void *)(uintptr_t)hva, size };
+	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == size ? 0 : -EFAULT;
+}
+
+/* The place of the page at @tag in the cache, read if need be; NULL when it cannot be. */
+static const u8 *cache_page(struct page_cache *cache, u64 tag)
+{
+	u32 slot;
+
+	for (u32 i = 0; i < CACHE_PAGES; i++) {
+		if (cache->tags[i] == tag)
+			return cache->pages[i];
+	}
+	slot = cache->next++ % CACHE_PAGES;
+	cache->tags[slot] = 0;
+	if (read_vmm(cache->pid, tag, cache->pages[slot], PAGE))
+		return NULL;
+	cache->tags[slot] = tag;
+	return cache->pages[slot];
+}
+
+static int cache_read(struct shot_env *env, u64 hva, void *out, u32 size, bool again)
+{
+	struct page_cache *cache = container_of(env, struct page_cache, env);
+
+	if (again)
+		return read_vmm(cache->pid, hva, out, size);
+	while (size) {
+		u32 offset = hva % PAGE, n = MIN(size, PAGE - offset);
+		const u8 *page = cache_page(cache, hva - offset);
+
+		if (!page)
+			return -EFAULT;
+		memcpy(out, page + offset, n);
+		out = (u8 *)out + n;
+		hva += n;
+		size -= n;
+	}
+	return 0;
+}
+
+static void cache_reset(struct page_cache *cache, const struct capture_guest *guest)
+{
+	memset(cache->tags, 0, sizeof(cache->tags));
+	cache->next = 0;
+	cache->pid = guest->pid;
+	cache->env.vm = &guest->vm;
+}
+
+static int read_run(const struct ptrace_thread *t, struct vcpu_regs *regs, bool *ret_nested)
+{
+	u64 run = t->thread->run_hva;
+	struct kvm_sync_regs sync;
+	u16 flags;
+	int err = read_vmm(t->guest->pid, run + offsetof(struct kvm_run, s), &sync, sizeof(sync));
+
+	err = err ?: read_vmm(t->guest->pid, run + offsetof(struct kvm_run, flags), &flags,
+			      sizeof(flags));
+	if (err)
+		return err;
+	regs_set_kvm_regs(regs, &sync.regs);
+	regs_set_kvm_sregs(regs, &sync.sregs);
+	*ret_nested = flags & KVM_RUN_X86_GUEST_MODE;
+	return 0;
+}
+
+/*
+ * What kvm_run lacks, from the host kernel's memory where that has it. They hardly ever change, and
+ * looking is slow.
+ */
+static void add_hidden_regs(struct capture *capture, struct ptrace_thread *t,
+			    struct vcpu_regs *regs)
+{
+	struct vm_vcpu vcpu = { .id = t->thread->id, .kvm_vcpu = t->thread->kvm_vcpu };
+	struct vcpu_regs peeked;
+
+	if (t->overflow.time - t->peek_time >= PEEK_INTERVAL_NS) {
+		t->peek_time = t->overflow.time;
+		if (!vm_host_peek_regs(capture->host, &vcpu, &peeked)) {
+			t->lstar = peeked.x86.lstar;
+			/* In user mode it is what GS base is in the kernel. */
+			t->kernel_gs_base = peeked.user ? peeked.x86.kernel_gs_base :
+							  peeked.x86.gs_base;
+		}
+	}
+	regs->x86.lstar = t->lstar;
+	regs->x86.kernel_gs_base = regs->user ? t->kernel_gs_base : 0;
+}
+
+static bool slots_hold(struct capture *capture, const struct capture_guest *guest)
+{
+	u64 generation;
+
+	return !vm_host_slots_generation(capture->host, guest->vm.kvm, &generation) &&
+	       generation == guest->vm.slots.generation;
+}
+
+static void fill_header(struct capture *capture, const struct ptrace_thread *t,
+			struct wire_sample *wire)
+{
+	wire->vm = t->guest->index;
+	wire->vcpu = t->thread->id;
+	wire->tid = t->thread->tid;
+	wire->time = t->overflow.time;
+	wire->period = t->overflow.period;
+	wire->event_pc = capture->options.event.host_side ? wire->regs.pc : t->overflow.pc;
+	if (wire->event_pc != wire->regs.pc)
+		wire->flags |= WIRE_F_MOVED;
+}
+
+/* Takes the shot of the stopped thread. False: its registers cannot be had. */
+static bool take_shot(struct capture *capture, struct ptrace_thread *t)
+{
+	struct ptrace_mode *mode = capture->mode;
+	struct shot *shot = &mode->shot;
+	bool nested, walk;
+
+	cache_reset(&mode->cache, t->guest);
+	user_shot_begin(shot, &mode->cache.env);
+	shot->max_depth = capture->options.max_depth;
+	shot->percpu = t->percpu;
+	if (read_run(t, &shot->wire.regs, &nested))
+		return false;
+	add_hidden_regs(capture, t, &shot->wire.regs);
+	fill_header(capture, t, &shot->wire);
+	walk = !nested && slots_hold(capture, t->guest);
+	if (nested)
+		shot->wire.flags |= WIRE_F_NESTED;
+	else if (!walk)
+		shot->wire.flags |= WIRE_F_SLOTS_STALE;
+	user_shot_take(shot, walk);
+	t->percpu = shot->percpu;
+	return true;
+}
+
+static bool filtered(const struct capture *capture, const struct vcpu_regs *regs)
+{
+	const struct capture_event *event = &capture->options.event;
+
+	return regs->user ? event->exclude_user : event->exclude_kernel;
+}
+
+/* The thread has stopped: takes the sample, lets it go on, and hands the sample on. */
+static void sample_stopped(struct capture *capture, struct ptrace_thread *t)
+{
+	struct ptrace_mode *mode = capture->mode;
+	struct wire_sample *wire = &mode->shot.wire;
+	bool in_run, taken;
+
+	taken = !tracee_in_kvm_run(&t->tracee, &in_run) && in_run && take_shot(capture, t);
+	tracee_release(&t->tracee);
+	if (!taken) {
+		mode->counts.lost_stop++;
+	} else if (filtered(capture, &wire->regs)) {
+		mode->counts.filtered++;
+	} else {
+		mode->counts.samples++;
+		capture_deliver(capture, wire, wire->size);
+	}
+}
+
+/* Looks whether the stop under way has come. */
+static void check_stop(struct capture *capture, struct ptrace_thread *t)
+{
+	struct ptrace_mode *mode = capture->mode;
+	enum tracee_state state;
+
+	if (t->tracee.state != TRACEE_STOPPING)
+		return;
+	state = tracee_check(&t->tracee, false);
+	if (state == TRACEE_STOPPING)
+		return;
+	mode->nr_stopping--;
+	if (state == TRACEE_STOPPED)
+		sample_stopped(capture, t);
+	else
+		mode->counts.lost_exit++;
+}
+
+static void begin_stop(struct ptrace_mode *mode, struct ptrace_thread *t,
+		       const struct event_overflow *overflow)
+{
+	if (t->tracee.state == TRACEE_STOPPING) {
+		/* The sample stands for both. */
+		t->overflow.period += overflow->period;
+		mode->counts.lost_pending++;
+		return;
+	}
+	t->overflow = *overflow;
+	if (t->tracee.state == TRACEE_GONE || tracee_stop(&t->tracee))
+		mode->counts.lost_stop++;
+	else
+		mode->nr_stopping++;
+}
+
+/* Handles what the thread's event has told. @ending: too late for samples. */
+static void drain_ring(struct capture *capture, struct ptrace_thread *t, bool ending)
+{
+	struct ptrace_mode *mode = capture->mode;
+	struct event_overflow overflow;
+
+	while (event_ring_read(&t->ring, &overflow, &mode->counts.lost_kernel) > 0) {
+		mode->counts.events++;
+		if (!overflow.guest && !capture->options.event.host_side)
+			mode->counts.host++;
+		else if (ending)
+			mode->counts.lost_exit++;
+		else
+			begin_stop(mode, t, &overflow);
+	}
+}
+
+#define for_each_thread(capture, t)                                           \
+	vec_for_each(&(capture)->guests, guest_)                              \
+		vec_for_each(&(*guest_)->threads, thread_)                    \
+			for (struct ptrace_thread *t = (*thread_)->mode; t; t = NULL)
+
+/* Most stops come at once: wait for them awake for a little while. */
+static void reap_stops(struct capture *capture)
+{
+	struct ptrace_mode *mode = capture->mode;
+
+	for (int i = 0; mode->nr_stopping && i < STOP_SPINS; i++) {
+		for_each_thread(capture, t)
+			check_stop(capture, t);
+		if (mode->nr_stopping)
+			sched_yield();
+	}
+}
+
+static int ptrace_open(struct capture *capture, const char **ret_why)
+{
+	struct ptrace_mode *mode = calloc(1, sizeof(*mode));
+
+	*ret_why = "out of memory";
+	if (!mode)
+		return -ENOMEM;
+	mode->cache.env.read = cache_read;
+	mode->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (mode->epoll_fd < 0) {
+		int err = -errno;
+
+		*ret_why = "no more file descriptors";
+		free(mode);
+		return err;
+	}
+	capture->mode = mode;
+	return 0;
+}
+
+static void ptrace_close(struct capture *capture)
+{
+	struct ptrace_mode *mode = capture->mode;
+
+	close(mode->epoll_fd);
+	free(mode);
+	capture->mode = NULL;
+}
+
+/* .vm of the guest is what shots use: nothing to prepare. */
+static int ptrace_update_guest(struct capture *capture, struct capture_guest *guest)
+{
+	(void)capture;
+	(void)guest;
+	return 0;
+}
+
+static int open_event(struct capture *capture, struct ptrace_thread *t)
+{
+	struct ptrace_mode *mode = capture->mode;
+	struct epoll_event wanted = { .events = EPOLLIN, .data.ptr = t };
+	struct perf_event_attr attr;
+	int fd, err;
+
+	event_fill_attr(&capture->options.event, &attr);
+	event_ring_fill_attr(&attr);
+	fd = capture_open_event(&attr, t->thread->tid);
+	if (fd < 0)
+		return fd;
+	t->thread->event_fd = fd;
+	err = event_ring_open(fd, RING_PAGES, &t->ring);
+	if (!err && epoll_ctl(mode->epoll_fd, EPOLL_CTL_ADD, fd, &wanted))
+		err = -errno;
+	return err;
+}
+
+static int ptrace_add_thread(struct capture *capture, struct capture_guest *guest,
+			     struct capture_thread *thread)
+{
+	struct ptrace_thread *t = calloc(1, sizeof(*t));
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	t->thread = thread;
+	t->guest = guest;
+	t->tracee.tid = thread->tid;
+	thread->mode = t;
+	err = capture_arm(guest, thread);
+	return err ? err : open_event(capture, t);
+}
+
+/* No sample any more of a stop that is still under way; the thread must not stay in it. */
+static void end_stop(struct ptrace_mode *mode, struct ptrace_thread *t)
+{
+	if (t->tracee.state == TRACEE_STOPPING) {
+		mode->nr_stopping--;
+		mode->counts.lost_exit++;
+	}
+	tracee_release(&t->tracee);
+}
+
+static void ptrace_remove_thread(struct capture *capture, struct capture_guest *guest,
+				 struct capture_thread *thread)
+{
+	struct ptrace_mode *mode = capture->mode;
+	struct ptrace_thread *t = thread->mode;
+
+	if (!t)
+		return;
+	if (t->ring.map)
+		drain_ring(capture, t, true);
+	end_stop(mode, t);
+	event_ring_close(&t->ring);
+	capture_disarm(guest, thread);
+	free(t);
+	thread->mode = NULL;
+}
+
+static int ptrace_start(struct capture *capture)
+{
+	for_each_thread(capture, t) {
+		int err = capture_arm(t->guest, t->thread);
+
+		if (err && err != -ESRCH)
+			return err;
+	}
+	return 0;
+}
+
+static int ptrace_stop(struct capture *capture)
+{
+	struct ptrace_mode *mode = capture->mode;
+
+	for (int i = 0; i < STOP_WAIT_MS && mode->nr_stopping; i++) {
+		reap_stops(capture);
+		if (mode->nr_stopping)
+			poll(NULL, 0, STOP_SLICE_MS);
+	}
+	for_each_thread(capture, t) {
+		drain_ring(capture, t, true);
+		end_stop(mode, t);
+		capture_disarm(t->guest, t->thread);
+	}
+	return 0;
+}
+
+static u64 now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+}
+
+/*
+ * Each stop sends us SIGCHLD, which shall not end the waiting: it is blocked while one is on its
+ * way, and comes afterwards to whoever wants it.
+ */
+static int wait_events(struct ptrace_mode *mode, struct epoll_event *events, int timeout_ms)
+{
+	sigset_t mask;
+	int nr;
+
+	if (!mode->nr_stopping) {
+		nr = epoll_wait(mode->epoll_fd, events, EPOLL_EVENTS, timeout_ms);
+		return nr < 0 ? -errno : nr;
+	}
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	sigaddset(&mask, SIGCHLD);
+	timeout_ms = MIN(timeout_ms, STOP_SLICE_MS);
+	nr = epoll_pwait(mode->epoll_fd, events, EPOLL_EVENTS, timeout_ms, &mask);
+	return nr < 0 ? -errno : nr;
+}
+
+/* Returns whether there was anything to do, or a negative errno. */
+static int poll_once(struct capture *capture, int timeout_ms)
+{
+	struct ptrace_mode *mode = capture->mode;
+	struct epoll_event events[EPOLL_EVENTS];
+	u64 samples = mode->counts.samples;
+	int nr = wait_events(mode, events, timeout_ms);
+
+	for (int i = 0; i < nr; i++) {
+		struct ptrace_thread *t = events[i].data.ptr;
+
+		drain_ring(capture, t, false);
+		if (events[i].events & EPOLLHUP)	/* the thread has ended: no more to come */
+			epoll_ctl(mode->epoll_fd, EPOLL_CTL_DEL, t->thread->event_fd, NULL);
+	}
+	reap_stops(capture);
+	return nr < 0 ? nr : mode->counts.samples != samples;
+}
+
+static int ptrace_poll(struct capture *capture, int timeout_ms)
+{
+	u64 start = now_ms();
+	u64 end = timeout_ms < 0 ? UINT64_MAX : start + timeout_ms;
+	u64 now = start;
+	int done;
+
+	do {
+		done = poll_once(capture, MIN(end - now, 1000));
+		now = now_ms();
+	} while (!done && now < end);
+	return done < 0 ? done : 0;
+}
+
+static void ptrace_get_counts(const struct capture *capture, struct capture_counts *ret)
+{
+	const struct ptrace_mode *mode = capture->mode;
+
+	*ret = mode->counts;
+}
+
+const struct capture_backend capture_ptrace_backend = {
+	.open = ptrace_open,
+	.close = ptrace_close,
+	.update_guest = ptrace_update_guest,
+	.add_thread = ptrace_add_thread,
+	.remove_thread = ptrace_remove_thread,
+	.start = ptrace_start,
+	.stop = ptrace_stop,
+	.poll = ptrace_poll,
+	.get_counts = ptrace_get_counts,
+};
