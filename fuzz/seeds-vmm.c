@@ -11,7 +11,8 @@ static int write_text(const char *name, const char *text)
 
 int write_seeds(void)
 {
-	static const char qemu[] = "qemu\0-m\0001G\0-name\0debug-threads=on,guest=a,,b,process=x\0-S\0";
+	static const char qemu[] =
+		"qemu\0-m\0001G\0-name\0debug-threads=on,guest=a,,b,process=x\0-S\0";
 	static const char firecracker[] = "firecracker\0--api-sock\0/x\0--id=i-1\0";
 	int err = seed_write("qemu", qemu, sizeof(qemu) - 1);
 

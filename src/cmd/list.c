@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* kvmprof list: the KVM guests of this host. */
-#include <libsmartcols.h>
-#include <signal.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/errors.h"
-#include "base/escape.h"
 #include "base/log.h"
-#include "base/strbuf.h"
+#include "capture/capture.h"
 #include "cmd/commands.h"
+#include "cmd/list-print.h"
 #include "cmd/options.h"
+#include "engine/privileges.h"
+#include "guest/guest.h"
 #include "vm/vm.h"
+
+/* A vCPU may be in its firmware, or change its page tables, just as we look. */
+#define IDENTIFY_ROUNDS 3
 
 static const char *const source_names[] = { "auto", "bpf", "kcore", NULL };
 
@@ -23,47 +25,6 @@ static struct {
 	bool bytes;
 	int source;
 } opt;
-
-enum column_id {
-	COLUMN_NAME,
-	COLUMN_VMM,
-	COLUMN_PID,
-	COLUMN_VCPUS,
-	COLUMN_THREADS,
-	COLUMN_MEMORY,
-	COLUMN_SLOTS,
-	COLUMN_KICK,
-	COLUMN_PROTECTED,
-	COLUMN_NR,
-};
-
-struct column {
-	const char *name;
-	const char *help;
-	int flags;
-	int json;
-	bool shown;	/* without -o */
-};
-
-static const struct column columns[COLUMN_NR] = {
-	[COLUMN_NAME] = { "NAME", "what the VMM calls it, else VMM-PID", .shown = true },
-	[COLUMN_VMM] = { "VMM", "program that runs it", .shown = true },
-	[COLUMN_PID] = { "PID", "process of the VMM", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
-	[COLUMN_VCPUS] = { "VCPUS", "number of virtual CPUs", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
-	[COLUMN_THREADS] = { "THREADS", "threads of the vCPUs, in their order; 0: has not run yet",
-			     SCOLS_FL_WRAP, SCOLS_JSON_ARRAY_NUMBER },
-	[COLUMN_MEMORY] = { "MEMORY", "RAM in its memory slots", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER, true },
-	[COLUMN_SLOTS] = { "SLOTS", "number of memory slots", SCOLS_FL_RIGHT, SCOLS_JSON_NUMBER },
-	[COLUMN_KICK] = { "KICK", "signal that makes a vCPU exit; empty: none known", 0 },
-	[COLUMN_PROTECTED] = { "PROTECTED", "protection that keeps us out", 0 },
-};
-
-static void print_columns(void)
-{
-	printf("\nColumns\n");
-	for (size_t i = 0; i < COLUMN_NR; i++)
-		printf("    %-24s%s\n", columns[i].name, columns[i].help);
-}
 
 static const struct option_spec options[] = {
 	OPT_GROUP("Which guests"),
@@ -84,173 +45,123 @@ static const struct command_spec spec = {
 	.usage = "[-p PID] [-o COLUMNS] [--json]",
 	.summary = "Show the KVM guests of this host",
 	.options = options,
-	.print_more = print_columns,
+	.print_more = list_print_columns,
 };
 
-static int find_column(const char *name)
-{
-	for (int i = 0; i < COLUMN_NR; i++)
-		if (!strcasecmp(columns[i].name, name))
-			return i;
-	return -ENOENT;
-}
-
 /* The columns to show, in the order that was asked for. */
-static bool choose_columns(int *ids, size_t *nr)
+static bool choose_columns(enum list_column *ids, size_t *nr)
 {
 	*nr = 0;
-	for (int i = 0; i < COLUMN_NR && !opt.columns.nr; i++)
-		if (columns[i].shown || opt.json)
+	for (int i = 0; i < LIST_NR && !opt.columns.nr; i++)
+		if (list_is_default(i) || opt.json)
 			ids[(*nr)++] = i;
 	for (size_t i = 0; i < opt.columns.nr; i++) {
-		int id = find_column(opt.columns.items[i]);
+		enum list_column id;
 
-		if (id < 0) {
+		if (list_find_column(opt.columns.items[i], &id)) {
 			options_usage_error(&spec, "unknown column '%s'; --help lists them",
 					    opt.columns.items[i]);
 			return false;
 		}
-		if (*nr < COLUMN_NR)
+		if (*nr < LIST_NR)
 			ids[(*nr)++] = id;
 	}
 	return true;
 }
 
-/* "512M": in the largest unit that is exact to a tenth. */
-static void format_size(struct strbuf *sb, u64 bytes)
+/* Tries each vCPU's registers until one leads to a kernel. */
+static int identify(struct vm_host *host, const struct vm *vm, struct guest *guest,
+		    const char **ret_why)
 {
-	static const char units[] = "BKMGTPE";
-	unsigned int unit = 0;
-	u64 tenths = bytes * 10;
+	int err = -ENOENT;
 
-	if (opt.bytes || opt.json) {
-		strbuf_addf(sb, "%llu", bytes);
-		return;
-	}
-	while (bytes >> (10 * (unit + 1)) && unit + 2 < sizeof(units))
-		unit++;
-	tenths = (bytes >> (10 * unit)) * 10;
-	if (unit)
-		tenths += ((bytes >> (10 * (unit - 1))) % 1024) * 10 / 1024;
-	strbuf_addf(sb, "%llu", tenths / 10);
-	if (tenths % 10)
-		strbuf_addf(sb, ".%llu", tenths % 10);
-	strbuf_addc(sb, units[unit]);
-}
+	*ret_why = "no vCPU has run yet";
+	for (int round = 0; round < IDENTIFY_ROUNDS; round++)
+		for (size_t i = 0; i < vm->vcpus.nr; i++) {
+			struct vcpu_regs regs;
 
-static void add_escaped(struct strbuf *sb, const char *text)
-{
-	char safe[4 * VM_NAME_LEN];
-
-	escape_terminal(text, safe, sizeof(safe));
-	strbuf_adds(sb, safe);
-}
-
-static void add_threads(struct strbuf *sb, const struct vm *vm)
-{
-	for (size_t i = 0; i < vm->vcpus.nr; i++)
-		strbuf_addf(sb, "%s%d", i ? "\n" : "", vm->vcpus.data[i].tid);
-}
-
-static void add_signal(struct strbuf *sb, int number)
-{
-	const char *name = number ? sigabbrev_np(number) : NULL;
-
-	if (name)
-		strbuf_addf(sb, "SIG%s", name);
-	else if (number >= SIGRTMIN)
-		strbuf_addf(sb, "SIGRTMIN+%d", number - SIGRTMIN);
-}
-
-static void format_cell(struct strbuf *sb, const struct vm *vm, int id)
-{
-	switch (id) {
-	case COLUMN_NAME:
-		add_escaped(sb, vm->name);
-		break;
-	case COLUMN_VMM:
-		add_escaped(sb, vm->vmm);
-		break;
-	case COLUMN_PID:
-		strbuf_addf(sb, "%d", vm->pid);
-		break;
-	case COLUMN_VCPUS:
-		strbuf_addf(sb, "%zu", vm->vcpus.nr);
-		break;
-	case COLUMN_THREADS:
-		add_threads(sb, vm);
-		break;
-	case COLUMN_MEMORY:
-		format_size(sb, vm->memory);
-		break;
-	case COLUMN_SLOTS:
-		strbuf_addf(sb, "%u", vm->slots.nr + vm->slots.cut);
-		break;
-	case COLUMN_KICK:
-		add_signal(sb, vm->kick_signal);
-		break;
-	case COLUMN_PROTECTED:
-		strbuf_adds(sb, vm->confidential ? vm->confidential_kind : "");
-		break;
-	}
-}
-
-static int add_line(struct libscols_table *table, const struct vm *vm, const int *ids, size_t nr)
-{
-	struct libscols_line *line = scols_table_new_line(table, NULL);
-
-	if (!line)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr; i++) {
-		_cleanup_strbuf_ struct strbuf sb = STRBUF_INIT;
-		int err;
-
-		format_cell(&sb, vm, ids[i]);
-		err = strbuf_error(&sb) ?: scols_line_set_data(line, i, strbuf_cstr(&sb));
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static int add_columns(struct libscols_table *table, const int *ids, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++) {
-		const struct column *column = &columns[ids[i]];
-		struct libscols_column *cl;
-
-		cl = scols_table_new_column(table, column->name, 0, column->flags);
-		if (!cl)
-			return -ENOMEM;
-		scols_column_set_json_type(cl, column->json);
-		if (column->flags & SCOLS_FL_WRAP) {
-			scols_column_set_wrapfunc(cl, scols_wrapnl_chunksize, scols_wrapnl_nextchunk,
-						  NULL);
-			scols_column_set_safechars(cl, "\n");
+			if (!vm->vcpus.data[i].tid)
+				continue;
+			*ret_why = "a vCPU's registers could not be read";
+			err = vm_host_peek_regs(host, &vm->vcpus.data[i], &regs);
+			err = err ?: guest_identify(guest, &regs, ret_why);
+			if (!err)
+				return 0;
 		}
-	}
-	return 0;
-}
-
-static int print_table(const struct vm_list *list, const int *ids, size_t nr)
-{
-	struct libscols_table *table = scols_new_table();
-	int err;
-
-	if (!table)
-		return -ENOMEM;
-	scols_table_enable_json(table, opt.json);
-	scols_table_enable_noheadings(table, opt.noheadings);
-	scols_table_set_name(table, "guests");
-	err = add_columns(table, ids, nr);
-	vec_for_each(&list->vms, vm)
-		err = err ?: add_line(table, *vm, ids, nr);
-	err = err ?: scols_print_table(table);
-	scols_unref_table(table);
 	return err;
 }
 
-static int list_vms(struct vm_host *host, const int *ids, size_t nr)
+static void find_os(struct vm_host *host, struct guest_cache *cache, struct list_row *row)
+{
+	_cleanup_(mem_process_close) struct mem_process *memory = NULL;
+	_cleanup_(guest_destroy) struct guest *guest = NULL;
+
+	row->os_why = row->vm->confidential ? "its memory is protected" : vm_host_peek_why(host);
+	if (row->os_why)
+		return;
+	row->os_why = "its memory could not be opened";
+	if (vm_open_memory(row->vm, &memory))
+		return;
+	row->os_why = "out of memory";
+	if (guest_create(mem_process_reader(memory), cache, &guest))
+		return;
+	if (identify(host, row->vm, guest, &row->os_why))
+		return;
+	row->os = guest_kernel(guest)->os;
+	snprintf(row->release, sizeof(row->release), "%s", guest_kernel(guest)->release);
+	row->os_why = NULL;
+}
+
+/* Reading a guest's memory takes longer than all the rest. */
+static bool wants_os(const struct list_style *style)
+{
+	for (size_t i = 0; i < style->nr_columns; i++)
+		if (style->columns[i] == LIST_OS || style->columns[i] == LIST_KERNEL ||
+		    style->columns[i] == LIST_WHY_NOT)
+			return true;
+	return false;
+}
+
+static void fill_row(struct vm_host *host, struct guest_cache *cache, const struct vm *vm,
+		     bool want_os, struct list_row *row)
+{
+	row->vm = vm;
+	for (int mode = CAPTURE_AUTO + 1; mode < CAPTURE_NR; mode++)
+		if (!capture_probe(host, vm, mode, &row->why_not[mode]))
+			row->why_not[mode] = NULL;
+	if (want_os)
+		find_os(host, cache, row);
+}
+
+static int print_rows(const struct list_style *style, const struct list_row *rows, size_t nr)
+{
+	int err;
+
+	if (opt.json)
+		return list_print_json(stdout, style, rows, nr);
+	err = list_print_table(stdout, style, rows, nr);
+	if (!err && !opt.noheadings && !opt.columns.nr)
+		err = list_print_notes(stdout, rows, nr);
+	return err;
+}
+
+static int show(struct vm_host *host, const struct vm_list *list, const struct list_style *style)
+{
+	_cleanup_(guest_cache_destroy) struct guest_cache *cache = NULL;
+	_cleanup_free_ struct list_row *rows = calloc(list->vms.nr + 1, sizeof(*rows));
+	int err;
+
+	if (!rows)
+		return -ENOMEM;
+	err = guest_cache_create(NULL, &cache);
+	if (err)
+		return err;
+	for (size_t i = 0; i < list->vms.nr; i++)
+		fill_row(host, cache, list->vms.data[i], wants_os(style), &rows[i]);
+	return print_rows(style, rows, list->vms.nr);
+}
+
+static int list_vms(struct vm_host *host, const struct list_style *style)
 {
 	struct vm_list list = { VEC_INIT };
 	int err = vm_host_scan(host, opt.pid, &list);
@@ -260,7 +171,7 @@ static int list_vms(struct vm_host *host, const int *ids, size_t nr)
 		return STATUS_FAILURE;
 	}
 	if (list.vms.nr || opt.json)
-		err = print_table(&list, ids, nr);
+		err = show(host, &list, style);
 	else if (opt.pid)
 		log_notice("process %llu runs no KVM guest", opt.pid);
 	else
@@ -268,27 +179,39 @@ static int list_vms(struct vm_host *host, const int *ids, size_t nr)
 	vm_list_deinit(&list);
 	if (!err)
 		return STATUS_OK;
-	log_error_errno(err, "cannot print the table");
+	log_error_errno(err, "cannot show the guests");
 	return STATUS_FAILURE;
 }
 
-int cmd_list(int argc, char **argv)
+static int run(const struct list_style *style)
 {
 	_cleanup_(vm_host_close) struct vm_host *host = NULL;
-	struct operands operands;
-	int ids[COLUMN_NR], status;
 	const char *why;
-	size_t nr;
+	int err;
 
-	if (!options_parse(&spec, argc, argv, &operands, &status))
-		return status;
-	if (!choose_columns(ids, &nr))
-		return STATUS_USAGE;
 	if (vm_host_open_source(opt.source, &host, &why)) {
 		log_error("%s", why);
 		return STATUS_FAILURE;
 	}
-	status = list_vms(host, ids, nr);
+	/* From here on guests' memory is parsed. */
+	err = privileges_drop();
+	if (err)
+		log_debug("privileges are kept: %s", error_text(err));
+	return list_vms(host, style);
+}
+
+int cmd_list(int argc, char **argv)
+{
+	enum list_column columns[LIST_NR];
+	struct list_style style = { .columns = columns };
+	struct operands operands;
+	int status;
+
+	if (!options_parse(&spec, argc, argv, &operands, &status))
+		return status;
+	style.noheadings = opt.noheadings;
+	style.bytes = opt.bytes;
+	status = choose_columns(columns, &style.nr_columns) ? run(&style) : STATUS_USAGE;
 	option_list_deinit(&opt.columns);
 	return status;
 }

@@ -76,7 +76,8 @@ int host_probe_open(u64 vcpu_release, struct host_probe **ret)
 	probe->kernel.close = probe_close;
 	err = load(probe, vcpu_release);
 	if (!err) {
-		probe->iterator = bpf_program__attach_iter(probe->skel->progs.find_vcpu_files, NULL);
+		probe->iterator =
+			bpf_program__attach_iter(probe->skel->progs.find_vcpu_files, NULL);
 		if (!probe->iterator)
 			err = -errno;
 	}

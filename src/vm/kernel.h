@@ -40,8 +40,8 @@ static inline void kernel_close(struct kernel_mem *kernel)
 }
 
 /*
- * Memory through the ELF core file @path, /proc/kcore. -EBADMSG when it is no such file; EPERM where
- * the kernel is locked down.
+ * Memory through the ELF core file @path, /proc/kcore. -EBADMSG when it is no such file; -EPERM
+ * where the kernel is locked down.
  */
 int kernel_open_kcore(const char *path, struct kernel_mem **ret);
 

@@ -109,7 +109,8 @@ struct wanted {
 };
 
 #define WANT(type_, path_, field_, ...) \
-	{ .type = (type_), .path = (path_), .field = offsetof(struct vm_layout, field_), ##__VA_ARGS__ }
+	{ .type = (type_), .path = (path_), .field = offsetof(struct vm_layout, field_),        \
+	  ##__VA_ARGS__ }
 
 static const struct wanted kvm_members[] = {
 	WANT("kvm", "mm", kvm_mm),

@@ -17,8 +17,9 @@ struct vm_layout {
 	/* struct kvm */
 	u32 kvm_mm;
 	u32 kvm_memslots;
-	u32 kvm_vcpu_array;	/* xarray since c5b077549136 ("KVM: Convert the kvm->vcpus array to a xarray"), 5.17 */
-	u32 kvm_vcpus;		/* array of pointers before */
+	/* since c5b077549136 ("KVM: Convert the kvm->vcpus array to a xarray"), 5.17 */
+	u32 kvm_vcpu_array;
+	u32 kvm_vcpus;		/* before: array of pointers */
 	u32 kvm_online_vcpus;
 	u32 kvm_vm_list;
 	u32 kvm_userspace_pid;
@@ -40,7 +41,8 @@ struct vm_layout {
 
 	/* struct kvm_memslots */
 	u32 slots_generation;
-	u32 slots_gfn_tree;	/* since a54d806688fe ("KVM: Keep memslots in tree-based structures…"), 5.17 */
+	/* since a54d806688fe ("KVM: Keep memslots in tree-based structures…"), 5.17 */
+	u32 slots_gfn_tree;
 	u32 slots_node_idx;
 	u32 slots_array;	/* before: memslots[], the first used_slots of them */
 	u32 slots_used;

@@ -223,16 +223,16 @@ int vmm_identify(const struct proc *proc, struct vm *vm)
 }
 
 /*
- * "7f2b1c000000-7f2b1c003000 rw-s 00000000 00:0e 1033 anon_inode:kvm-vcpu:0": the run page is at the
- * file's start; what else may be mapped of it (the dirty ring) is not.
+ * "7f2b1c000000-7f2b1c003000 rw-s 00000000 00:0e 1033 anon_inode:kvm-vcpu:0": the run page is at
+ * the file's start; what else may be mapped of it (the dirty ring) is not.
  */
 static bool parse_run_page(const char *line, u64 *ret_start, u32 *ret_id)
 {
 	unsigned long long start, offset;
 	int at = 0;
 
-	if (sscanf(line, "%llx-%*x %*s %llx %*s %*s anon_inode:kvm-vcpu:%u%n", &start, &offset, ret_id,
-		   &at) != 3 || !at)
+	if (sscanf(line, "%llx-%*x %*s %llx %*s %*s anon_inode:kvm-vcpu:%u%n", &start, &offset,
+		   ret_id, &at) != 3 || !at)
 		return false;
 	*ret_start = start;
 	return offset == 0;

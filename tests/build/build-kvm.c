@@ -29,7 +29,8 @@ static int add_struct(struct btf *btf, const char *name, u32 size, const struct 
 	return id;
 }
 
-#define STRUCT(btf, name, size, ...) add_struct(btf, name, size, (const struct field[]){ __VA_ARGS__, { 0 } })
+#define STRUCT(btf, name, size, ...) \
+	add_struct(btf, name, size, (const struct field[]){ __VA_ARGS__, { 0 } })
 
 static int add_array(struct btf *btf, int type, u32 nr)
 {
@@ -50,7 +51,8 @@ static void add_pid(struct btf *btf, const struct ids *t)
 {
 	int upid = STRUCT(btf, "upid", 16, { "nr", t->u32, 0 }, { "ns", t->pointer, 8 });
 
-	STRUCT(btf, "pid", 0x40, { "count", t->u32, 0 }, { "numbers", add_array(btf, upid, 0), 0x30 });
+	STRUCT(btf, "pid", 0x40, { "count", t->u32, 0 },
+	       { "numbers", add_array(btf, upid, 0), 0x30 });
 }
 
 /* Returns the id of struct kvm_memslots, to embed or to point to. */
@@ -65,7 +67,8 @@ static void add_slots(struct btf *btf, const struct ids *t, enum build_kvm_form 
 		STRUCT(btf, "kvm_memory_slot", 0xb0, { "gfn_node", add_array(btf, node, 2), 0x40 },
 		       { "base_gfn", btf__add_typedef(btf, "gfn_t", t->u64), 0x70 },
 		       { "npages", t->u64, 0x78 }, { "userspace_addr", t->u64, 0x90 },
-		       { "flags", t->u32, 0x98 }, { "id", t->s16, 0x9c }, { "as_id", t->u16, 0x9e });
+		       { "flags", t->u32, 0x98 }, { "id", t->s16, 0x9c },
+		       { "as_id", t->u16, 0x9e });
 		STRUCT(btf, "kvm_memslots", 0x430, { "generation", t->u64, 0 },
 		       { "gfn_tree", root, 0x20 }, { "node_idx", t->u32, 0x428 });
 		return;
@@ -86,12 +89,15 @@ static void add_xarray(struct btf *btf, const struct ids *t)
 
 static void add_vm(struct btf *btf, const struct ids *t, enum build_kvm_form form)
 {
-	int list = STRUCT(btf, "list_head", 16, { "next", t->pointer, 0 }, { "prev", t->pointer, 8 });
-	int xarray = STRUCT(btf, "xarray", 16, { "xa_lock", t->u32, 0 }, { "xa_head", t->pointer, 8 });
+	int list = STRUCT(btf, "list_head", 16, { "next", t->pointer, 0 },
+			  { "prev", t->pointer, 8 });
+	int xarray = STRUCT(btf, "xarray", 16, { "xa_lock", t->u32, 0 },
+			    { "xa_head", t->pointer, 8 });
 	int arch = STRUCT(btf, "kvm_arch", 0x100, { "vm_type", t->u8, 0x30 });
 	int vcpus = form == BUILD_KVM_TREES ? xarray : add_array(btf, t->pointer, 288);
 	/* vcpus in an anonymous struct of an anonymous union, for the search of members. */
-	int inner = STRUCT(btf, "", 0x900, { form == BUILD_KVM_TREES ? "vcpu_array" : "vcpus", vcpus, 8 });
+	int inner = STRUCT(btf, "", 0x900,
+			   { form == BUILD_KVM_TREES ? "vcpu_array" : "vcpus", vcpus, 8 });
 	int anonymous = btf__add_union(btf, "", 0x900);
 	int sev;
 
@@ -106,7 +112,8 @@ static void add_vm(struct btf *btf, const struct ids *t, enum build_kvm_form for
 
 static void add_vcpu(struct btf *btf, const struct ids *t)
 {
-	int arch = STRUCT(btf, "kvm_vcpu_arch", 0x200, { "regs", add_array(btf, t->u64, 17), 0x10 });
+	int arch = STRUCT(btf, "kvm_vcpu_arch", 0x200,
+			  { "regs", add_array(btf, t->u64, 17), 0x10 });
 	int vmcb01 = STRUCT(btf, "kvm_vmcb_info", 16, { "ptr", t->pointer, 0 });
 
 	STRUCT(btf, "kvm_vcpu", 0x400, { "kvm", t->pointer, 0 }, { "vcpu_id", t->u32, 0x18 },
@@ -203,8 +210,8 @@ u64 build_kvm_member(const struct build_kvm *kvm, u64 base, const char *type, co
 	return base + offset;
 }
 
-static void put_member(struct build_kvm *kvm, u64 base, const char *type, const char *path, u64 value,
-		       size_t size)
+static void put_member(struct build_kvm *kvm, u64 base, const char *type, const char *path,
+		       u64 value, size_t size)
 {
 	build_kvm_put(kvm, build_kvm_member(kvm, base, type, path), value, size);
 }
@@ -221,7 +228,8 @@ static void put_slot(struct build_kvm *kvm, u64 addr, const struct mem_slot *slo
 /* A balanced tree of slots[first, last), each at its own address; returns the root's node. */
 static u64 put_tree(struct build_kvm *kvm, const u64 *addresses, u32 first, u32 last)
 {
-	u64 offset = build_kvm_member(kvm, 0, "kvm_memory_slot", "gfn_node") + 24;	/* index 1 */
+	/* node_idx is 1: the second of the slot's nodes. */
+	u64 offset = build_kvm_member(kvm, 0, "kvm_memory_slot", "gfn_node") + 24;
 	u32 middle = first + (last - first) / 2;
 	u64 node;
 
@@ -233,7 +241,8 @@ static u64 put_tree(struct build_kvm *kvm, const u64 *addresses, u32 first, u32 
 	return node;
 }
 
-static u64 put_slot_tree(struct build_kvm *kvm, const struct mem_slot *slots, const s16 *ids, u32 nr)
+static u64 put_slot_tree(struct build_kvm *kvm, const struct mem_slot *slots, const s16 *ids,
+			 u32 nr)
 {
 	u64 memslots = build_kvm_alloc(kvm, 0x430);
 	_cleanup_free_ u64 *addresses = calloc(nr + 1, sizeof(*addresses));
@@ -247,13 +256,15 @@ static u64 put_slot_tree(struct build_kvm *kvm, const struct mem_slot *slots, co
 	return memslots;
 }
 
-static u64 put_slot_array(struct build_kvm *kvm, const struct mem_slot *slots, const s16 *ids, u32 nr)
+static u64 put_slot_array(struct build_kvm *kvm, const struct mem_slot *slots, const s16 *ids,
+			  u32 nr)
 {
 	u64 memslots = build_kvm_alloc(kvm, 0x410 + nr * 0x50);
 
 	/* The kernel keeps the highest first. */
 	for (u32 i = 0; i < nr; i++)
-		put_slot(kvm, memslots + 0x410 + (nr - 1 - i) * 0x50, &slots[i], ids ? ids[i] : (s16)i);
+		put_slot(kvm, memslots + 0x410 + (nr - 1 - i) * 0x50, &slots[i],
+			 ids ? ids[i] : (s16)i);
 	put_member(kvm, memslots, "kvm_memslots", "used_slots", nr, 4);
 	return memslots;
 }
@@ -326,7 +337,8 @@ u64 build_kvm_vcpu(struct build_kvm *kvm, u32 id, u32 tid)
 	if (kvm->form == BUILD_KVM_TREES)
 		xa_store(kvm, build_kvm_member(kvm, kvm->kvm, "kvm", "vcpu_array"), index, vcpu);
 	else
-		build_kvm_put(kvm, build_kvm_member(kvm, kvm->kvm, "kvm", "vcpus") + index * 8, vcpu, 8);
+		build_kvm_put(kvm, build_kvm_member(kvm, kvm->kvm, "kvm", "vcpus") + index * 8,
+			      vcpu, 8);
 	put_member(kvm, kvm->kvm, "kvm", "online_vcpus", kvm->nr_vcpus, 4);
 	return vcpu;
 }

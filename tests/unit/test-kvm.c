@@ -39,7 +39,8 @@ static void test_slots(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
 		start(forms[i]);
-		build_kvm_slots(&host, 42 | MEM_SLOTS_UPDATING, pc_slots, NULL, ARRAY_SIZE(pc_slots));
+		build_kvm_slots(&host, 42 | MEM_SLOTS_UPDATING, pc_slots, NULL,
+				ARRAY_SIZE(pc_slots));
 		assert_int_equal(kvm_read_slots(&host.reader, host.kvm, &got), 0);
 		assert_int_equal(got.generation, 42);
 		assert_int_equal(got.nr, ARRAY_SIZE(pc_slots));
@@ -124,7 +125,8 @@ static void test_slots_torn(void **state)
 	/* A tree that has become a ring. */
 	start(BUILD_KVM_TREES);
 	build_kvm_slots(&host, 1, pc_slots, NULL, ARRAY_SIZE(pc_slots));
-	kernel_read_u64(&host.kernel, build_kvm_member(&host, host.kvm, "kvm", "memslots"), &memslots);
+	kernel_read_u64(&host.kernel, build_kvm_member(&host, host.kvm, "kvm", "memslots"),
+			&memslots);
 	root = build_kvm_member(&host, memslots, "kvm_memslots", "gfn_tree");
 	kernel_read_u64(&host.kernel, root, &node);
 	left = build_kvm_member(&host, node, "rb_node", "rb_left");
@@ -204,7 +206,8 @@ static void test_vcpus_torn(void **state)
 	assert_int_equal(kvm_read_vcpus(&host.reader, host.kvm, &vm), -EAGAIN);
 	/* A node that points to itself. */
 	build_kvm_put(&host, build_kvm_member(&host, vcpu, "xa_node", "slots"), vcpu | 2, 8);
-	build_kvm_put(&host, build_kvm_member(&host, host.kvm, "kvm", "vcpu_array.xa_head"), vcpu | 2, 8);
+	build_kvm_put(&host, build_kvm_member(&host, host.kvm, "kvm", "vcpu_array.xa_head"),
+		      vcpu | 2, 8);
 	assert_int_equal(kvm_read_vcpus(&host.reader, host.kvm, &vm), -EAGAIN);
 	vec_deinit(&vm.vcpus);
 	stop();
@@ -215,7 +218,8 @@ static const char *kind(u8 type, u8 active, u8 es_active, enum vm_vendor vendor)
 	const char *got = "unset";
 
 	build_kvm_put(&host, build_kvm_member(&host, host.kvm, "kvm", "arch.vm_type"), type, 1);
-	build_kvm_put(&host, build_kvm_member(&host, host.kvm, "kvm_svm", "sev_info.active"), active, 1);
+	build_kvm_put(&host, build_kvm_member(&host, host.kvm, "kvm_svm", "sev_info.active"),
+		      active, 1);
 	build_kvm_put(&host, build_kvm_member(&host, host.kvm, "kvm_svm", "sev_info.es_active"),
 		      es_active, 1);
 	assert_int_equal(kvm_read_confidential(&host.reader, host.kvm, vendor, &got), 0);

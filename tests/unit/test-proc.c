@@ -47,7 +47,8 @@ static void test_start_time(void **state)
 	u64 ticks = 7;
 
 	(void)state;
-	put("12/stat", "12 (a) 9 (b)) S 1 12 12 0 -1 4194560 100 0 0 0 3 4 0 0 20 0 5 0 123456789 99\n");
+	put("12/stat",
+	    "12 (a) 9 (b)) S 1 12 12 0 -1 4194560 100 0 0 0 3 4 0 0 20 0 5 0 123456789 99\n");
 	assert_int_equal(proc_start_time(&proc, 12, &ticks), 0);
 	assert_int_equal(ticks, 123456789);
 	put("13/stat", "13 (a) S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18");
@@ -63,7 +64,8 @@ static void test_tgid(void **state)
 	pid_t pid = 7;
 
 	(void)state;
-	put("12/status", "Name:\tCPU 0/KVM\\nTgid:\t66\nUmask:\t0022\nState:\tS\nTgid:\t11\nPid:\t12\n");
+	put("12/status",
+	    "Name:\tCPU 0/KVM\\nTgid:\t66\nUmask:\t0022\nState:\tS\nTgid:\t11\nPid:\t12\n");
 	assert_int_equal(proc_tgid(&proc, 12, &pid), 0);
 	assert_int_equal(pid, 11);
 	put("12/status", "Name:\tx\n");

@@ -74,7 +74,8 @@ static void spoil(u64 gva, unsigned int level, u64 set, u64 clear)
 	u64 at = build_pagetable_entry(&pt, gva, level);
 
 	assert_int_not_equal(at, 0);
-	assert_int_equal(build_pagetable_put(&pt, at, (build_pagetable_get(&pt, at) & ~clear) | set), 0);
+	set |= build_pagetable_get(&pt, at) & ~clear;
+	assert_int_equal(build_pagetable_put(&pt, at, set), 0);
 }
 
 static void check_long_mode(u8 mode, u64 low)
@@ -304,7 +305,8 @@ static void test_read(void **state)
 	assert_int_equal(mmu_read_partial(&space, mem_fake_reader(mem), GVA(0x400800), out,
 					  sizeof(out), &done), 0);
 	assert_int_equal(done, 0x1800);
-	assert_int_equal(mmu_read_partial(&space, mem_fake_reader(mem), GVA(0x402000), out, 1, &done), 0);
+	assert_int_equal(mmu_read_partial(&space, mem_fake_reader(mem), GVA(0x402000), out, 1,
+					  &done), 0);
 	assert_int_equal(done, 0);
 	mem_fake_drop(mem, GPA(0x3000));
 	assert_int_equal(mmu_read_partial(&space, mem_fake_reader(mem), GVA(0x400800), out,
@@ -317,7 +319,8 @@ static void test_read(void **state)
 	/* Never around the top of the address space. */
 	map(-4096ULL, 0x9000, 4096, MMU_WRITE);
 	map(0, 0x9000, 4096, MMU_WRITE);
-	assert_int_equal(mmu_read_partial(&space, mem_fake_reader(mem), GVA(-16ULL), out, 32, &done), 0);
+	assert_int_equal(mmu_read_partial(&space, mem_fake_reader(mem), GVA(-16ULL), out, 32,
+					  &done), 0);
 	assert_int_equal(done, 16);
 }
 

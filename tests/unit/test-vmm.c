@@ -70,7 +70,7 @@ static const char *name_of(const char *vmm, const char *args, size_t size)
 static void test_names(void **state)
 {
 	(void)state;
-	assert_string_equal(NAME("qemu", "qemu\0-name\0guest=web1,debug-threads=on\0-m\0001G\0"), "web1");
+	assert_string_equal(NAME("qemu", "qemu\0-name\0guest=web1,debug-threads=on\0-m\0"), "web1");
 	assert_string_equal(NAME("qemu", "qemu\0-m\0001G\0-name\0web2\0"), "web2");
 	assert_string_equal(NAME("qemu", "qemu\0--name\0web3,process=x\0"), "web3");
 	assert_string_equal(NAME("qemu", "qemu\0-name\0debug-threads=on,guest=a,,b\0"), "a,b");
@@ -137,13 +137,13 @@ static void add_vcpus(struct vm *vm, u32 nr)
 
 static void test_run_pages(void **state)
 {
-	/* The lab's QEMU; a file that only looks like one; a dirty ring; a vCPU that is not ours. */
+	/* A file that only looks like one; a dirty ring; QEMU's pages; one of no vCPU of ours. */
 	char maps[] =
 		"7f67d81a0000-7f67d81a3000 r--p 00000000 fe:00 77 /tmp/anon_inode:kvm-vcpu:1\n"
 		"7f67d81a4000-7f67d81a5000 rw-s 00040000 00:0e 43   anon_inode:kvm-vcpu:1\n"
-		"7f67d81a9000-7f67d81ac000 rw-s 00000000 00:0e 43                         anon_inode:kvm-vcpu:1\n"
-		"7f67d81ac000-7f67d81af000 rw-s 00000000 00:0e 43                         anon_inode:kvm-vcpu:0\n"
-		"7f67d81b0000-7f67d81b3000 rw-s 00000000 00:0e 43                         anon_inode:kvm-vcpu:9\n"
+		"7f67d81a9000-7f67d81ac000 rw-s 00000000 00:0e 43               anon_inode:kvm-vcpu:1\n"
+		"7f67d81ac000-7f67d81af000 rw-s 00000000 00:0e 43               anon_inode:kvm-vcpu:0\n"
+		"7f67d81b0000-7f67d81b3000 rw-s 00000000 00:0e 43               anon_inode:kvm-vcpu:9\n"
 		"7f67d81c0000-7f67d81c3000 rw-p 00000000 00:00 0\n";
 	char twice[] =
 		"1000-4000 rw-s 00000000 00:0e 43 anon_inode:kvm-vcpu:0\n"
@@ -182,12 +182,12 @@ static void put_process(int pid, const char *exe, const char *comm, const char *
 
 static void test_identify(void **state)
 {
-	static const char qemu[] = "/usr/bin/qemu-system-x86_64\0-name\0guest=db,debug-threads=on\0";
+	static const char qemu[] = "/usr/bin/qemu-kvm\0-name\0guest=db,debug-threads=on\0";
 	static const char fc[] = "/firecracker\0--id\0fc-7\0";
 	struct vm vm = { .pid = 10 };
 
 	(void)state;
-	put_process(10, "/usr/bin/qemu-system-x86_64 (deleted)", "CPU 0/KVM\n", qemu, sizeof(qemu) - 1);
+	put_process(10, "/usr/bin/qemu-kvm (deleted)", "CPU 0/KVM\n", qemu, sizeof(qemu) - 1);
 	put_process(11, NULL, "firecracker\n", fc, sizeof(fc) - 1);
 	put_process(12, "/opt/my vmm", "my vmm\n", "", 0);
 	assert_int_equal(vmm_identify(&proc, &vm), 0);
