@@ -11,6 +11,7 @@
 
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/hashmap.h"
 #include "perfdata/format.h"
 #include "perfdata/writer-private.h"
 
@@ -493,7 +494,7 @@ static int write_kernel_mmap(struct perfdata_writer *writer, const struct perfda
 	return 0;
 }
 
-/* With a build id in the place of device and inode when there is one: PERF_RECORD_MMAP2, 5.12. */
+/* With a build id in the place of device and inode: PERF_RECORD_MMAP2 since Linux 5.12. */
 static int write_user_mmap(struct perfdata_writer *writer, const struct perfdata_mmap *mmap,
 			   const char *filename)
 {
@@ -501,13 +502,10 @@ static int write_user_mmap(struct perfdata_writer *writer, const struct perfdata
 	size_t size = sizeof(struct perf_event_header) + 8 * sizeof(u64) + text +
 		      sizeof(struct sample_id);
 	u8 identity[24] = { mmap->build_id_size };
-	u16 misc = PERF_RECORD_MISC_USER;
+	u16 misc = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID;
 	u8 *p;
 
-	if (mmap->build_id) {
-		misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
-		memcpy(identity + 4, mmap->build_id, mmap->build_id_size);
-	}
+	memcpy(identity + 4, mmap->build_id, mmap->build_id_size);
 	p = start_record(writer, PERF_RECORD_MMAP2, misc, size, mmap->time);
 	if (!p)
 		return writer->error;
@@ -524,24 +522,48 @@ static int write_user_mmap(struct perfdata_writer *writer, const struct perfdata
 	return 0;
 }
 
+/* All zero is none, to perf too. */
+static bool has_build_id(const struct perfdata_mmap *mmap)
+{
+	static const u8 zero[WRITER_BUILD_ID_MAX];
+
+	return mmap->build_id && mmap->build_id_size &&
+	       mmap->build_id_size <= WRITER_BUILD_ID_MAX &&
+	       memcmp(mmap->build_id, zero, mmap->build_id_size);
+}
+
+/*
+ * What has no build id gets one that nothing else has. perf takes an object without one for the
+ * object of that name on the machine where it reads the file: the running kernel, the host's libc.
+ */
+static void ensure_build_id(struct perfdata_mmap *mmap, const char *filename,
+			    u8 room[WRITER_BUILD_ID_MAX])
+{
+	static const char prefix[12] = "no build id";
+	u64 hash = hash_bytes(filename, strlen(filename));
+
+	if (has_build_id(mmap))
+		return;
+	memcpy(room, prefix, sizeof(prefix));
+	memcpy(room + sizeof(prefix), &hash, sizeof(hash));
+	mmap->build_id = room;
+	mmap->build_id_size = WRITER_BUILD_ID_MAX;
+}
+
 int perfdata_writer_mmap(struct perfdata_writer *writer, const struct perfdata_mmap *mmap)
 {
 	struct perfdata_mmap checked = *mmap;
+	u8 room[WRITER_BUILD_ID_MAX];
 	char safe[MAX_FILENAME + 1];
 	int err;
 
 	if (writer->error)
 		return writer->error;
-	if (!checked.build_id_size || checked.build_id_size > WRITER_BUILD_ID_MAX) {
-		checked.build_id = NULL;
-		checked.build_id_size = 0;
-	}
 	escape_terminal(mmap->filename, safe, sizeof(safe));
-	if (checked.build_id) {
-		err = add_build_id(writer, &checked, safe);
-		if (err)
-			return err;
-	}
+	ensure_build_id(&checked, safe, room);
+	err = add_build_id(writer, &checked, safe);
+	if (err)
+		return err;
 	return mmap->kernel ? write_kernel_mmap(writer, &checked, safe) :
 			      write_user_mmap(writer, &checked, safe);
 }
@@ -559,17 +581,17 @@ int perfdata_writer_kernel(struct perfdata_writer *writer, u64 start, u64 end, u
 		.build_id = build_id,
 		.build_id_size = build_id_size,
 	};
+	u8 room[WRITER_BUILD_ID_MAX];
 	int err;
 
 	if (end <= start)
 		return -EINVAL;
 	if (writer->error)
 		return writer->error;
-	if (build_id && build_id_size && build_id_size <= WRITER_BUILD_ID_MAX) {
-		err = add_build_id(writer, &mmap, KERNEL_NAME);
-		if (err)
-			return err;
-	}
+	ensure_build_id(&mmap, KERNEL_NAME, room);
+	err = add_build_id(writer, &mmap, KERNEL_NAME);
+	if (err)
+		return err;
 	return write_kernel_mmap(writer, &mmap, KERNEL_MAP_NAME);
 }
 

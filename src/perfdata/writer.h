@@ -78,7 +78,8 @@ struct perfdata_mmap {
 	u64 start, len, pgoff;
 	u32 prot, flags;
 	bool kernel;
-	const u8 *build_id;	/* NULL: none; also goes to the build-id feature */
+	const u8 *build_id;	/* also goes to the build-id feature; NULL: one is made up, so that
+				 * perf does not take the host's file of that name */
 	u8 build_id_size;
 	const char *filename;
 	u64 time;

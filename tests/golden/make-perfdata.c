@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * make-perfdata FILE CACHE [host]: a recording of a guest that never was, and what the cache
+ * make-perfdata FILE CACHE [host|anonymous]: a recording of a guest that never was, and what the cache
  * keeps of it. The cache knows the kernel and the module at the addresses of one boot, the
  * recording is of another. Three chains, of 50, 30 and 20 %.
  *
  * With "host" the guest runs the very kernel that this machine runs, as far as its build id and
- * its symbols tell. Exit status 77: that kernel does not show them.
+ * its symbols tell. Exit status 77: that kernel does not show them. With "anonymous" it is that
+ * kernel too, but its build id and that of the program are not known to the recording.
  */
 #include <elf.h>
 #include <errno.h>
@@ -32,7 +33,8 @@ static const struct build_id module_id = { 20, { 0x99, 0x88, 0x77, 0x66, 0x55, 0
 
 /* The kernel's code, by its distance from _text. */
 struct kernel {
-	struct build_id id;
+	struct build_id id;	/* for the cache */
+	bool anonymous;		/* the recording does not have it */
 	struct strbuf cached;	/* kallsyms text for the cache */
 	u64 entry, read, schedule;
 };
@@ -182,12 +184,26 @@ static int add_sample(struct perfdata_writer *writer, const struct kernel *kerne
 	return perfdata_writer_sample(writer, &sample);
 }
 
+/* A program of which the host has one of the same name. */
+static int add_program(struct perfdata_writer *writer)
+{
+	const struct perfdata_mmap mmap = {
+		.pid = 200, .tid = 200, .start = 0x400000, .len = 0x100000, .prot = 5, .flags = 2,
+		.filename = "/proc/self/exe", .time = 900000000,
+	};
+
+	return perfdata_writer_mmap(writer, &mmap);
+}
+
 static int add_records(struct perfdata_writer *writer, const struct kernel *kernel)
 {
 	int err;
 
 	err = perfdata_writer_kernel(writer, RECORDED_KERNEL, RECORDED_KERNEL + TEXT_SIZE,
-				     RECORDED_KERNEL, kernel->id.data, kernel->id.size);
+				     RECORDED_KERNEL, kernel->anonymous ? NULL : kernel->id.data,
+				     kernel->anonymous ? 0 : kernel->id.size);
+	if (!err && kernel->anonymous)
+		err = add_program(writer);
 	if (!err)
 		err = perfdata_writer_module(writer, "testmod", RECORDED_MODULE, MODULE_SIZE,
 					     module_id.data, module_id.size, 0);
@@ -232,13 +248,14 @@ static int write_file(const char *path, const struct kernel *kernel)
 int main(int argc, char **argv)
 {
 	struct kernel kernel = { .cached = STRBUF_INIT };
-	bool host = argc == 4 && !strcmp(argv[3], "host");
+	bool host = argc == 4;
 	int err;
 
 	if (argc != 3 && !host) {
-		fprintf(stderr, "usage: %s FILE CACHE [host]\n", argv[0]);
+		fprintf(stderr, "usage: %s FILE CACHE [host|anonymous]\n", argv[0]);
 		return 2;
 	}
+	kernel.anonymous = host && !strcmp(argv[3], "anonymous");
 	err = host ? host_kernel(&kernel) : made_up_kernel(&kernel);
 	if (err && host)
 		return 77;

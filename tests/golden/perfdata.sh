@@ -92,4 +92,15 @@ case $? in
 77) skip "the kernel that runs here" "it does not show its symbols" ;;
 *) fail "a recording of the kernel that runs here" ;;
 esac
+
+# Nothing of this machine's must show up for what the recording has no build id of.
+if recording "$TMPDIR/anonymous" anonymous; then
+	contains "no build id: the kernel has no symbols" \
+		"$(run_perf report --stdio --no-children -g none)" \
+		"[kernel.kallsyms]  [k] 0xffffffff"
+	same "no build id: nor has the program" "400" \
+		"$(run_perf script | grep -c ' \[unknown\] (/proc/self/exe)$')"
+else
+	skip "no build id" "the kernel that runs here does not show its symbols"
+fi
 tap_done

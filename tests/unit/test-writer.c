@@ -469,8 +469,11 @@ static void test_round_trip(void **state)
 	assert_string_equal(perfdata_reader_attr(reader, 0)->name, "cpu-clock");
 	assert_string_equal(perfdata_reader_attr(reader, 1)->name, "cycles");
 	assert_int_equal(perfdata_reader_attr(reader, 0)->sample_period, 999);
-	assert_int_equal(perfdata_reader_nr_build_ids(reader), 1);
+	assert_int_equal(perfdata_reader_nr_build_ids(reader), 2);
 	assert_string_equal(perfdata_reader_build_id(reader, 0)->filename, "/bin/\\x1bx");
+	assert_memory_equal(perfdata_reader_build_id(reader, 0)->id, build_id, 20);
+	/* That of the module, which has none. */
+	assert_memory_equal(perfdata_reader_build_id(reader, 1)->id, "no build id", 12);
 	assert_string_equal(perfdata_reader_string(reader, PERFDATA_FEATURE_HOSTNAME), "vm1");
 	assert_string_equal(perfdata_reader_string(reader, PERFDATA_FEATURE_OSRELEASE), "6.1");
 	assert_string_equal(perfdata_reader_string(reader, PERFDATA_FEATURE_CMDLINE),
