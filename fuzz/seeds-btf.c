@@ -17,8 +17,8 @@ static int write_seed(const char *name, bool swap)
 				(struct build_btf_member[]){ { "next", number, 0, 0 },
 							     { "bits", number, 32, 5 } }, 2);
 	build_btf_struct(&b, BTF_STRUCT, "task_struct", 16,
-			 (struct build_btf_member[]){ { NULL, list, 0, 0 }, { "list", list, 64, 0 } },
-			 2);
+			 (struct build_btf_member[]){ { NULL, list, 0, 0 },
+						      { "list", list, 64, 0 } }, 2);
 	build_btf_array(&b, build_btf_ref(&b, BTF_TYPEDEF, "list_t", list), 4);
 	build_btf_enum(&b, "e", (struct build_btf_enumerator[]){ { "MOD_TEXT", 1 } }, 1, false);
 	build_btf_enum(&b, "e", (struct build_btf_enumerator[]){ { "MOD_TEXT", 1 } }, 1, true);

@@ -17,7 +17,7 @@
 #define KERNEL_HALF 0xffff800000000000ULL	/* x86-64; with 5 levels it begins lower */
 #define KERNEL_HALF_LA57 0xff00000000000000ULL
 
-/* With page-table isolation the user's table is this bit beside the kernel's (PTI_PGTABLE_SWITCH). */
+/* With page-table isolation the user's table lies this far behind the kernel's. */
 #define X86_PTI_USER_ROOT 0x1000ULL
 
 /* hdr.pref_address in struct boot_params: where the kernel was linked to run, physical. */

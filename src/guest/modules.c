@@ -16,7 +16,8 @@
 #define MAX_SYMBOLS (1U << 18)
 #define MAX_STRINGS (16U << 20)
 #define MAX_ORC (1U << 20)
-#define NOTES_BYTES 16384	/* notes are the first of a module's read-only sections */
+#define MAX_RODATA (8U << 20)	/* where a note is looked for */
+#define NOTE_BYTES 36		/* of a build id's note: its head, "GNU", 20 bytes */
 #define STATE_UNFORMED 3	/* MODULE_STATE_UNFORMED: nothing in it is set up */
 
 static void module_destroy(struct module *module)
@@ -231,17 +232,36 @@ static int read_orc(const struct modules_source *source, const struct raw_module
 	return orc_table_create(format, ip, ips, entries, nr, ret);
 }
 
-/* The GNU build-id note among the first bytes of the read-only data. */
-static void search_build_id(const u8 *bytes, size_t size, struct guest_build_id *id)
+static bool search_build_id(const u8 *bytes, size_t size, struct guest_build_id *id)
 {
 	static const u8 head[16] = { 4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0 };
 
-	for (size_t at = 0; at + sizeof(head) + 20 <= size; at += 4) {
+	for (size_t at = 0; at + NOTE_BYTES <= size; at += 4) {
 		if (memcmp(bytes + at, head, sizeof(head)))
 			continue;
 		id->size = 20;
 		memcpy(id->data, bytes + at + sizeof(head), 20);
-		return;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * The GNU build-id note somewhere in the read-only data. In most modules it is at the start, but
+ * that is up to the order of their sections.
+ */
+static void scan_build_id(const struct modules_source *source, u64 start, u64 size,
+			  struct guest_build_id *id)
+{
+	u8 bytes[16384];
+	size_t got = sizeof(bytes);
+
+	size = MIN(size, (u64)MAX_RODATA);
+	for (u64 at = 0; at < size && got == sizeof(bytes); at += sizeof(bytes) - NOTE_BYTES) {
+		if (mmu_read_partial(&source->space, source->mem, GVA(start + at), bytes,
+				     MIN(size - at, sizeof(bytes)), &got) ||
+		    search_build_id(bytes, got, id))
+			return;
 	}
 }
 
@@ -253,8 +273,6 @@ static void read_build_id(const struct modules_source *source, const struct raw_
 	u64 start = raw_u64(raw, layout->module_rodata);
 	u64 size = raw_u32(raw, layout->module_rodata_size);
 	static const u8 zeros[20];
-	u8 bytes[NOTES_BYTES];
-	size_t got;
 
 	if (layout->module_build_id != LAYOUT_NONE &&
 	    memcmp(raw->bytes + layout->module_build_id, zeros, 20)) {
@@ -269,10 +287,8 @@ static void read_build_id(const struct modules_source *source, const struct raw_
 		start += MIN(text, size);
 		size -= MIN(text, size);
 	}
-	if (!start || mmu_read_partial(&source->space, source->mem, GVA(start), bytes,
-				       MIN(size, sizeof(bytes)), &got))
-		return;
-	search_build_id(bytes, got, id);
+	if (start)
+		scan_build_id(source, start, size, id);
 }
 
 static bool is_module_range(u64 start, u64 size)

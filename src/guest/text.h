@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The guest kernel's code, page by page as it is needed. Code is read thousands of times and changes
- * seldom (alternatives, static calls, tracing), so pages are kept until someone doubts them.
+ * The guest kernel's code, page by page as it is needed. Code is read thousands of times and
+ * changes seldom (alternatives, static calls, tracing), so pages are kept until someone doubts
+ * them.
  */
 #ifndef GUEST_TEXT_H
 #define GUEST_TEXT_H

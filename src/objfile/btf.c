@@ -354,7 +354,7 @@ int btf_size(const struct btf *btf, u32 type, u64 *ret_size)
 				return -EBADMSG;
 			continue;
 		case BTF_PTR:
-			/* BTF says nowhere how wide a pointer is; the kernels we read are 64-bit. */
+			/* BTF says nowhere how wide a pointer is; our kernels are 64-bit. */
 			t.size_or_type = 8;
 			break;
 		case BTF_INT:

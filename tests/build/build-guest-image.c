@@ -34,6 +34,9 @@ enum {
 	MODULE_BYTES = 448,
 };
 
+#define RODATA_SIZE 0x5000
+#define RODATA_NOTE (16384 - 20)	/* across the border of what is read at once */
+
 enum { MEM_TEXT, MEM_DATA, MEM_RODATA, MEM_RO_AFTER_INIT, MEM_INIT_TEXT, MEM_NR };
 
 struct build_guest_options build_guest_release(size_t release)
@@ -552,16 +555,16 @@ static void put_module_memory(struct build_guest *g, struct build_guest_module *
 	struct strbuf note = STRBUF_INIT;
 
 	put_build_id(&note, m->build_id);
-	build_guest_poke(g, rodata + 0x30, note.data, note.len);
+	build_guest_poke(g, rodata + RODATA_NOTE, note.data, note.len);
 	strbuf_deinit(&note);
 	if (g->options.module_memory) {
 		put_memory(g, m->address, MEM_TEXT, m->text, m->text_size);
-		put_memory(g, m->address, MEM_RODATA, rodata, 0x200);
+		put_memory(g, m->address, MEM_RODATA, rodata, RODATA_SIZE);
 		put_memory(g, m->address, MEM_INIT_TEXT, m->init_text, 0x100);
 		return;
 	}
 	build_guest_poke_u64(g, m->address + MODULE_LAYOUT, m->text);
-	poke_u32(g, m->address + MODULE_LAYOUT + 8, rodata + 0x200 - m->text);
+	poke_u32(g, m->address + MODULE_LAYOUT + 8, rodata + RODATA_SIZE - m->text);
 	poke_u32(g, m->address + MODULE_LAYOUT + 12, m->text_size);
 	build_guest_poke_u64(g, m->address + MODULE_INIT_LAYOUT, m->init_text);
 	poke_u32(g, m->address + MODULE_INIT_LAYOUT + 8, 0x100);
@@ -585,7 +588,7 @@ struct build_guest_module build_guest_add_module(struct build_guest *g, const ch
 	char padded[56] = "";
 
 	snprintf(padded, sizeof(padded), "%s", name);
-	m.text = allocate(g, ALIGN_UP(m.text_size, PAGE) + PAGE, MMU_EXEC);
+	m.text = allocate(g, ALIGN_UP(m.text_size, PAGE) + RODATA_SIZE, MMU_EXEC);
 	m.init_text = allocate(g, 0x100, MMU_EXEC);
 	m.address = allocate(g, MODULE_BYTES, MMU_WRITE);
 	m.kallsyms = allocate(g, 32, MMU_WRITE);

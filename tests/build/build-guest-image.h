@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A small guest in fake memory: page tables, a kernel image with code, banner, notes, BTF,
- * kallsyms, ORC tables, and modules. Nothing runs in it, but all that is read from outside is there.
+ * kallsyms, ORC tables, and modules. Nothing runs in it, but all that is read from outside is
+ * there.
  */
 #ifndef BUILD_GUEST_IMAGE_H
 #define BUILD_GUEST_IMAGE_H
