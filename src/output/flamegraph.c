@@ -37,7 +37,8 @@ static void add_head(struct strbuf *head, const struct flamegraph_options *optio
 	json_add_string(head, options->title);
 	strbuf_adds(head, ",\"unit\":");
 	json_add_string(head, options->unit);
-	strbuf_addf(head, ",\"inverted\":%s,\"notes\":[", options->inverted ? "true" : "false");
+	strbuf_addf(head, ",\"guest\":%s,\"inverted\":%s,\"notes\":[",
+		    options->guest ? "true" : "false", options->inverted ? "true" : "false");
 	for (size_t i = 0; options->notes && options->notes[i]; i++) {
 		if (i)
 			strbuf_addc(head, ',');

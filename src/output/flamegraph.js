@@ -12,17 +12,18 @@
 	const FONT = '12px ui-monospace, "DejaVu Sans Mono", "Liberation Mono", monospace';
 	const TEXT_MIN = 24;		/* narrower frames have no text */
 	const MS_ZOOM = 180;
-	/* By the number in the profile. */
-	const KINDS = [
-		{ id: "process", name: "process" },
-		{ id: "kernel", name: "guest kernel" },
-		{ id: "module", name: "guest module" },
-		{ id: "user", name: "guest user" },
-		{ id: "unknown", name: "unknown" },
-	];
 
 	const byId = (id) => document.getElementById(id);
 	const profile = JSON.parse(byId("profile").textContent);
+	const whose = profile.guest ? "guest " : "";
+	/* By the number in the profile. */
+	const KINDS = [
+		{ id: "process", name: "process" },
+		{ id: "kernel", name: whose + "kernel" },
+		{ id: "module", name: whose + "module" },
+		{ id: "user", name: whose + "user" },
+		{ id: "unknown", name: "unknown" },
+	];
 	const graph = buildGraph(profile);
 	const stage = byId("stage");
 	const canvas = byId("graph");
@@ -94,8 +95,22 @@
 		return (p > 0 && p < 0.01 ? "< 0.01" : p.toFixed(p < 10 ? 2 : 1)) + " %";
 	}
 
-	const count = (n) => Math.round(n).toLocaleString("en-US") + " " +
-		(n === 1 ? profile.unit.replace(/s$/, "") : profile.unit);
+	/* Time in the unit that leaves one to three digits before the point. */
+	function duration(ns) {
+		const units = ["ns", "\u00b5s", "ms", "s"];
+		let u = 0;
+
+		for (; u < units.length - 1 && ns >= 1000; u++)
+			ns /= 1000;
+		return `${ns.toFixed(u && ns < 100 ? 1 : 0)} ${units[u]}`;
+	}
+
+	function count(n) {
+		if (profile.unit === "ns")
+			return duration(n);
+		return Math.round(n).toLocaleString("en-US") + " " +
+			(n === 1 ? profile.unit.replace(/s$/, "") : profile.unit);
+	}
 
 	/* ---- colours ---- */
 
@@ -699,7 +714,7 @@
 	function showHeading() {
 		document.title = profile.title;
 		byId("title").textContent = profile.title;
-		byId("subtitle").textContent = [...profile.notes, count(graph.total)].join(" \u00b7 ");
+		byId("subtitle").textContent = profile.notes.join(" \u00b7 ");
 	}
 
 	showHeading();

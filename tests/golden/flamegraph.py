@@ -18,6 +18,7 @@ IN_PAGE = (
     ("fragment", "small", "#frame=3&search=vfs_.*&inverted=1", {}),
     ("badfragment", "small", "#frame=999&search=((", {}),
     ("inverted", "inverted", "", {}),
+    ("time", "time", "", {}),
     ("hostile", "hostile", "", {}),
     ("wide", "wide", "", {}),
     ("deep", "deep", "", {}),

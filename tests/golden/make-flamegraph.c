@@ -77,7 +77,7 @@ static int add_deep(struct flamegraph *graph)
 
 static int add_kind(struct flamegraph *graph, const char *kind)
 {
-	if (!strcmp(kind, "small") || !strcmp(kind, "inverted"))
+	if (!strcmp(kind, "small") || !strcmp(kind, "inverted") || !strcmp(kind, "time"))
 		return add_rows(graph, small, ARRAY_SIZE(small));
 	if (!strcmp(kind, "hostile"))
 		return add_rows(graph, hostile, ARRAY_SIZE(hostile));
@@ -92,7 +92,7 @@ int main(int argc, char **argv)
 {
 	static const char *const notes[] = { "guest kernel 6.1.0", "997 Hz", NULL };
 	_cleanup_strbuf_ struct strbuf page = STRBUF_INIT;
-	struct flamegraph_options options = { .unit = "samples", .notes = notes };
+	struct flamegraph_options options = { .unit = "samples", .notes = notes, .guest = true };
 	struct flamegraph *graph = NULL;
 	int err;
 
@@ -100,6 +100,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s KIND\n", argv[0]);
 		return 2;
 	}
+	if (!strcmp(argv[1], "time"))
+		options.unit = "ns";
 	options.inverted = !strcmp(argv[1], "inverted");
 	options.title = !strcmp(argv[1], "hostile") ? "</title><b id=pwned>&amp;" : argv[1];
 	err = flamegraph_create(&options, &graph);

@@ -48,8 +48,8 @@ static void test_columns(void **state)
 	assert_int_equal(flamegraph_add(graph, 1, "g", "prog", FLAMEGRAPH_USER, 3), 0);
 	profile = profile_of(graph);
 	assert_string_equal(profile,
-		"{\"title\":\"a title\",\"unit\":\"samples\",\"inverted\":true,"
-		"\"notes\":[\"one\",\"two\"],\n"
+		"{\"title\":\"a title\",\"unit\":\"samples\",\"guest\":false,"
+		"\"inverted\":true,\"notes\":[\"one\",\"two\"],\n"
 		"\"symbols\":[\n[\"all\",\"\",0],\n[\"f\",\"prog\",3],\n[\"g\",\"prog\",3],\n"
 		"[\"g\",\"[ext4]\",2]],\n"
 		"\"depth\":[0,1,2,2,1],\n\"symbol\":[0,1,2,3,2],\n\"weight\":[10,7,5,2,3]}");

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* kvmprof flamegraph: an interactive HTML flame graph of a recording. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/profile.h"
+#include "base/errors.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cmd/commands.h"
+#include "cmd/options.h"
+#include "output/flamegraph-profile.h"
+#include "perfdata/format.h"
+
+#define MAX_NOTES 8
+
+static const char *const by_names[] = { "none", "comm", "thread", NULL };
+
+static struct {
+	const char *input;
+	const char *output;
+	const char *event;
+	struct option_list comms;
+	int by;		/* enum profile_by */
+	const char *title;
+	bool inverted;
+	const char *debug_dir;
+} opt = {
+	.input = "perf.data",
+	.output = "flamegraph.html",
+	.by = PROFILE_BY_COMM,
+};
+
+static const struct option_spec options[] = {
+	OPT_GROUP("Samples"),
+	OPT_FILE('i', "input", &opt.input, "the recording (default perf.data); - for standard input"),
+	OPT_STRING('e', "event", &opt.event, "EVENT", "of several events this one"),
+	OPT_LIST(0, "comm", &opt.comms, "COMM", "only processes of that name"),
+	OPT_STRING(0, "buildid-dir", &opt.debug_dir, "DIR", "symbols are there (default ~/.debug)",
+		   .complete = "dir"),
+	OPT_GROUP("Page"),
+	OPT_FILE('o', "output", &opt.output,
+		 "the page (default flamegraph.html); - for standard output"),
+	OPT_STRING(0, "title", &opt.title, "TEXT", "the heading"),
+	OPT_CHOICE(0, "by", &opt.by, by_names, "WHAT", "a first level of frames (default comm)"),
+	OPT_FLAG(0, "inverted", &opt.inverted, "the root at the top: an icicle graph"),
+	OPT_END
+};
+
+static const struct command_spec spec = {
+	.name = "flamegraph",
+	.usage = "[-i FILE] [-o FILE] [OPTIONS]",
+	.summary = "Make an interactive HTML flame graph of a recording",
+	.options = options,
+};
+
+static bool wanted_comm(const struct perfdata_record *sample, const char *comm, void *arg)
+{
+	(void)sample;
+	return option_list_matches(arg, comm);
+}
+
+/* What the weights, the event's periods, count. */
+static const char *event_unit(const struct profile_event *event)
+{
+	if (event->period == event->samples)
+		return "samples";
+	if (!strncmp(event->name, "cpu-clock", 9) || !strncmp(event->name, "task-clock", 10))
+		return "ns";
+	return event->name;
+}
+
+/* The line below the title, one note after the other in @text. */
+struct notes {
+	const char *list[MAX_NOTES + 1];
+	struct strbuf text[MAX_NOTES];
+	size_t nr;
+};
+
+static struct strbuf *add_note(struct notes *notes)
+{
+	return &notes->text[notes->nr++];
+}
+
+static void make_notes(struct notes *notes, const struct profile *profile,
+		       const struct profile_event *event)
+{
+	const char *release = perfdata_reader_string(profile->reader, PERFDATA_FEATURE_OSRELEASE);
+	u64 lost = profile->lost_events + profile->lost_samples;
+
+	if (release)
+		strbuf_addf(add_note(notes), "Linux %s", release);
+	strbuf_adds(add_note(notes), event->name);
+	strbuf_addf(add_note(notes), "%llu samples", (unsigned long long)event->samples);
+	if (lost)
+		strbuf_addf(add_note(notes), "%llu lost", (unsigned long long)lost);
+	if (profile->filtered)
+		strbuf_addf(add_note(notes), "%llu of other processes left out",
+			    (unsigned long long)profile->filtered);
+	if (profile->truncated)
+		strbuf_adds(add_note(notes), "the recording was cut off");
+	for (size_t i = 0; i < notes->nr; i++)
+		notes->list[i] = strbuf_cstr(&notes->text[i]);
+}
+
+static void notes_deinit(struct notes *notes)
+{
+	for (size_t i = 0; i < notes->nr; i++)
+		strbuf_deinit(&notes->text[i]);
+}
+
+static int make_page(const struct profile *profile, size_t event, struct strbuf *page)
+{
+	const char *host = perfdata_reader_string(profile->reader, PERFDATA_FEATURE_HOSTNAME);
+	struct flamegraph *graph = NULL;
+	struct notes notes = { 0 };
+	struct flamegraph_options graph_options = {
+		.title = opt.title ?: host ?: "Flame graph",
+		.notes = notes.list,
+		.unit = event_unit(&profile->events.data[event]),
+		/* Only our own recordings have it. */
+		.guest = perfdata_reader_string(profile->reader, PERFDATA_FEATURE_ACCOUNTING),
+		.inverted = opt.inverted,
+	};
+	int err;
+
+	make_notes(&notes, profile, &profile->events.data[event]);
+	err = flamegraph_create(&graph_options, &graph);
+	if (!err)
+		err = flamegraph_add_profile(graph, profile, event, opt.by);
+	if (!err)
+		err = flamegraph_write(graph, page);
+	flamegraph_destroy(graph);
+	notes_deinit(&notes);
+	return err;
+}
+
+/* The event that was asked for, else the one with the most samples. -ENOENT: not in the file. */
+static int choose_event(const struct profile *profile, size_t *ret_event)
+{
+	bool found = false;
+
+	for (size_t i = 0; i < profile->events.nr; i++) {
+		const struct profile_event *event = &profile->events.data[i];
+
+		if (opt.event && strcmp(event->name, opt.event))
+			continue;
+		if (!found || event->samples > profile->events.data[*ret_event].samples)
+			*ret_event = i;
+		found = true;
+	}
+	return found ? 0 : -ENOENT;
+}
+
+static void say_unknown_event(const struct profile *profile)
+{
+	_cleanup_strbuf_ struct strbuf names = STRBUF_INIT;
+
+	for (size_t i = 0; i < profile->events.nr; i++)
+		strbuf_addf(&names, "%s%s", i ? ", " : "", profile->events.data[i].name);
+	log_error("%s has no event %s; it has: %s", opt.input, opt.event ?: "",
+		  names.len ? strbuf_cstr(&names) : "none");
+}
+
+static int write_page(const struct strbuf *page)
+{
+	bool to_stdout = !strcmp(opt.output, "-");
+	int err;
+
+	err = to_stdout ? fd_write_all(STDOUT_FILENO, page->data, page->len) :
+			  file_write_atomic(opt.output, page->data, page->len);
+	if (err) {
+		log_error_errno(err, "cannot write %s", to_stdout ? "standard output" : opt.output);
+		return STATUS_FAILURE;
+	}
+	if (!to_stdout)
+		log_notice("%s: %.1f kB", opt.output, page->len / 1e3);
+	return STATUS_OK;
+}
+
+static int make_graph(const struct profile *profile)
+{
+	_cleanup_strbuf_ struct strbuf page = STRBUF_INIT;
+	size_t event = 0;
+	int err;
+
+	if (choose_event(profile, &event)) {
+		say_unknown_event(profile);
+		return STATUS_FAILURE;
+	}
+	if (!profile->events.data[event].samples)
+		log_warning("%s: no samples%s", opt.input,
+			    profile->filtered ? " of that process" : "");
+	err = make_page(profile, event, &page);
+	if (err) {
+		log_error_errno(err, "cannot make the page");
+		return STATUS_FAILURE;
+	}
+	return write_page(&page);
+}
+
+int cmd_flamegraph(int argc, char **argv)
+{
+	_cleanup_(profile_destroy) struct profile *profile = NULL;
+	struct profile_options profile_options = { 0 };
+	struct operands operands;
+	const char *why = NULL;
+	int status, err;
+
+	if (!options_parse(&spec, argc, argv, &operands, &status))
+		return status;
+	profile_options.resolver.cache_dir = opt.debug_dir;
+	if (opt.by == PROFILE_BY_THREAD)
+		profile_options.details = PROFILE_DETAIL_THREAD;
+	if (opt.comms.nr) {
+		profile_options.filter = wanted_comm;
+		profile_options.filter_arg = &opt.comms;
+	}
+	err = profile_load(opt.input, &profile_options, &profile, &why);
+	if (err) {
+		log_error("cannot read %s: %s", opt.input, why ?: error_text(err));
+		return STATUS_FAILURE;
+	}
+	if (profile->truncated)
+		log_warning("%s ends early: this is what there is of it", opt.input);
+	return make_graph(profile);
+}
