@@ -2,7 +2,7 @@
 /* What became of every event of one recording. */
 #include "engine/accounting.h"
 
-static bool has_unverified(const struct chain *chain)
+bool chain_has_unverified(const struct chain *chain)
 {
 	for (u32 i = 0; i < chain->nr; i++)
 		if (chain->frames[i].flags & FRAME_F_UNVERIFIED)
@@ -26,7 +26,7 @@ void accounting_add(struct accounting *accounting, const struct sample *sample,
 	accounting->changed += chain->changed;
 	accounting->moved += !!(flags & WIRE_F_MOVED);
 	accounting->no_task += !(flags & WIRE_F_TASK);
-	accounting->unverified += has_unverified(chain);
+	accounting->unverified += chain_has_unverified(chain);
 }
 
 void accounting_sum(struct accounting *accounting, const struct accounting *other)
@@ -41,7 +41,6 @@ void accounting_sum(struct accounting *accounting, const struct accounting *othe
 	accounting->moved += other->moved;
 	accounting->unverified += other->unverified;
 	accounting->no_task += other->no_task;
-	accounting->bad_records += other->bad_records;
 }
 
 u64 accounting_complete(const struct accounting *accounting)
@@ -74,4 +73,67 @@ void accounting_reasons(const struct accounting *accounting, struct strbuf *out)
 			    (unsigned long long)most);
 		shown[best] = true;
 	}
+}
+
+static const struct {
+	const char *text;
+	size_t offset;
+} skipped[] = {
+	{ "not in the guest", offsetof(struct capture_counts, host) },
+	{ "in a mode that the event excludes", offsetof(struct capture_counts, filtered) },
+	{ "lost: ring buffer full", offsetof(struct capture_counts, lost_ring) },
+	{ "lost: the one before was pending", offsetof(struct capture_counts, lost_pending) },
+	{ "lost: kick failed", offsetof(struct capture_counts, lost_signal) },
+	{ "lost: no exit before the end", offsetof(struct capture_counts, lost_exit) },
+	{ "lost: not stopped in the guest", offsetof(struct capture_counts, lost_stop) },
+	{ "lost: by the host's kernel", offsetof(struct capture_counts, lost_kernel) },
+	{ "unknown vCPU", offsetof(struct capture_counts, unknown_vcpu) },
+};
+
+static unsigned long long skipped_count(const struct capture_counts *counts, size_t i)
+{
+	return *(const u64 *)((const char *)counts + skipped[i].offset);
+}
+
+void accounting_sum_text(const struct capture_counts *counts, struct strbuf *out)
+{
+	strbuf_addf(out, "%llu events = %llu samples", (unsigned long long)counts->events,
+		    (unsigned long long)counts->samples);
+	for (size_t i = 0; i < ARRAY_SIZE(skipped); i++)
+		if (skipped_count(counts, i))
+			strbuf_addf(out, " + %llu %s", skipped_count(counts, i), skipped[i].text);
+}
+
+static void write_stops(const char *from, const u64 *stops, struct strbuf *out)
+{
+	for (unsigned int i = 0; i < STOP_NR; i++)
+		if (stops[i])
+			strbuf_addf(out, "chains from %s, %s: %llu\n", from, stop_reason_text(i),
+				    (unsigned long long)stops[i]);
+}
+
+void accounting_write(const struct accounting *accounting, const struct capture_counts *counts,
+		      struct strbuf *out)
+{
+	const struct {
+		const char *text;
+		u64 value;
+	} marks[] = {
+		{ "guest memory changed under the walk", accounting->changed },
+		{ "registers later than the event", accounting->moved },
+		{ "chains with an unchecked return address", accounting->unverified },
+		{ "samples without a guest task", accounting->no_task },
+	};
+
+	strbuf_addf(out, "events: %llu\nsamples: %llu\n", (unsigned long long)counts->events,
+		    (unsigned long long)counts->samples);
+	for (size_t i = 0; i < ARRAY_SIZE(skipped); i++)
+		if (skipped_count(counts, i))
+			strbuf_addf(out, "%s: %llu\n", skipped[i].text, skipped_count(counts, i));
+	write_stops("the kernel", accounting->from_kernel, out);
+	write_stops("user mode", accounting->from_user, out);
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (marks[i].value)
+			strbuf_addf(out, "%s: %llu\n", marks[i].text,
+				    (unsigned long long)marks[i].value);
 }

@@ -7,6 +7,7 @@
 #define ENGINE_ACCOUNTING_H
 
 #include "base/strbuf.h"
+#include "capture/capture.h"
 #include "model/sample.h"
 
 struct accounting {
@@ -18,7 +19,6 @@ struct accounting {
 	u64 moved;			/* registers later than the event */
 	u64 unverified;			/* chains with a return address that could not be checked */
 	u64 no_task;			/* samples without a guest task */
-	u64 bad_records;		/* records that made no sense: a bug or a broken ring */
 };
 
 void accounting_add(struct accounting *accounting, const struct sample *sample,
@@ -32,5 +32,15 @@ u64 accounting_complete(const struct accounting *accounting);
 
 /* "page not present 12, no rule 3": the reasons of the incomplete ones, most frequent first. */
 void accounting_reasons(const struct accounting *accounting, struct strbuf *out);
+
+/* "1000 events = 900 samples + 100 not in the guest": every event in exactly one place. */
+void accounting_sum_text(const struct capture_counts *counts, struct strbuf *out);
+
+/* All of it as lines "what: number", those that are zero left out. Goes into the recording. */
+void accounting_write(const struct accounting *accounting, const struct capture_counts *counts,
+		      struct strbuf *out);
+
+/* Whether a return address in it could not be checked. */
+bool chain_has_unverified(const struct chain *chain);
 
 #endif

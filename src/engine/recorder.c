@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Recording live guests. */
+#include "engine/recorder.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/errors.h"
+#include "base/escape.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "engine/recording.h"
+#include "mem/process.h"
+
+#define RESCAN_NS 500000000ULL		/* how soon a new vCPU, slot or VM is noticed */
+#define IDENTIFY_RETRY_NS 1000000000ULL	/* a guest that boots has no kernel yet */
+#define REFRESH_NS 1000000000ULL	/* module lists are not read more often */
+#define NR_PEEKS 8			/* vCPUs that are asked for the guest's kernel */
+
+/* One VM that is or was recorded. Its place in the array is the wire records' vm index. */
+struct target {
+	struct vm *vm;			/* as last seen; owned */
+	struct mem_process *mem;
+	struct recording *recording;
+	char *path;
+	u64 next_identify, next_refresh;	/* ns */
+	bool gone;			/* the VM ended; the file is finished */
+	bool finished;			/* the file stands under its name */
+	int error;
+	u64 bytes;			/* once finished */
+};
+
+struct recorder {
+	struct vm_host *host;
+	struct recorder_options options;
+	struct capture *capture;
+	enum capture_mode mode;
+	const char *mode_why;
+	bool several;			/* files carry the VM's name */
+	VEC(struct target *) targets;
+	u64 next_rescan;
+	int error;
+};
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static void target_destroy(struct target *target)
+{
+	if (!target)
+		return;
+	recording_destroy(target->recording);
+	mem_process_close(target->mem);
+	vm_destroy(target->vm);
+	free(target->path);
+	free(target);
+}
+DEFINE_CLEANUP(struct target *, target_destroy)
+
+/*
+ * "PATH", or "PATH.NAME" when there can be several. A guest that was recorded before (it booted
+ * another kernel, or one of the same name ended) gets ".2" and so on at the end.
+ */
+static int choose_path(const struct recorder *recorder, const struct vm *vm, char **ret)
+{
+	_cleanup_strbuf_ struct strbuf path = STRBUF_INIT;
+	char name[VM_NAME_LEN];
+	unsigned int same = 0;
+
+	strbuf_adds(&path, recorder->options.path);
+	if (recorder->several) {
+		escape_path_component(vm->name, name, sizeof(name));
+		strbuf_addf(&path, ".%s", name);
+	}
+	vec_for_each(&recorder->targets, target)
+		same += !recorder->several || !strcmp((*target)->vm->name, vm->name);
+	if (same)
+		strbuf_addf(&path, ".%u", same + 1);
+	if (strbuf_error(&path))
+		return -ENOMEM;
+	*ret = strbuf_steal(&path, NULL);
+	return 0;
+}
+
+static int create_recording(struct recorder *recorder, struct target *target)
+{
+	struct recording_options options = {
+		.path = target->path,
+		.name = target->vm->name,
+		.kernels = recorder->options.kernels,
+		.symcache = recorder->options.symcache,
+		.cmdline = recorder->options.cmdline,
+		.event = recorder->options.capture.event,
+		.max_depth = recorder->options.capture.max_depth,
+		.nr_vcpus = target->vm->vcpus.nr,
+		.memory = target->vm->memory,
+	};
+
+	return recording_create(mem_process_reader(target->mem), &options, &target->recording);
+}
+
+/* Tells capture what the guest's kernel looks like, once it is known. */
+static void configure(struct recorder *recorder, u32 index)
+{
+	struct target *target = recorder->targets.data[index];
+	struct wire_guest config;
+
+	guest_capture_config(recording_guest(target->recording), &config);
+	capture_set_guest(recorder->capture, index, &config);
+}
+
+/* Looks for the guest's kernel through what its vCPUs last ran. */
+static void identify(struct recorder *recorder, u32 index)
+{
+	struct target *target = recorder->targets.data[index];
+	const char *why = "no vCPU has run yet";
+	struct vcpu_regs regs;
+	size_t nr = MIN(target->vm->vcpus.nr, (size_t)NR_PEEKS);
+	int err = -ENOENT;
+
+	target->next_identify = now_ns() + IDENTIFY_RETRY_NS;
+	for (size_t i = 0; i < nr && err; i++) {
+		err = vm_host_peek_regs(recorder->host, &target->vm->vcpus.data[i], &regs);
+		if (!err)
+			err = recording_identify(target->recording, &regs, &why);
+	}
+	if (err)
+		log_debug("guest %s: kernel not identified: %s (%s)", target->vm->name, why,
+			  error_text(err));
+	else
+		configure(recorder, index);
+}
+
+/* Takes @vm over, also on failure. */
+static int add_target(struct recorder *recorder, struct vm *vm)
+{
+	_cleanup_(target_destroy) struct target *target = calloc(1, sizeof(*target));
+	u32 index = recorder->targets.nr;
+	int err;
+
+	if (!target) {
+		vm_destroy(vm);
+		return -ENOMEM;
+	}
+	target->vm = vm;
+	err = choose_path(recorder, vm, &target->path);
+	if (!err)
+		err = mem_process_open(vm->pid, vm->start_time, &vm->slots, &target->mem);
+	if (!err)
+		err = create_recording(recorder, target);
+	if (!err)
+		err = vec_push(&recorder->targets, target);
+	if (err)
+		return err;
+	target = NULL;
+	err = capture_set_vm(recorder->capture, index, vm);
+	if (err) {
+		target_destroy(recorder->targets.data[index]);
+		recorder->targets.nr--;
+		return err;
+	}
+	identify(recorder, index);
+	return 0;
+}
+
+static bool wanted(const struct recorder *recorder, const struct vm *vm)
+{
+	const struct recorder_options *options = &recorder->options;
+
+	if (options->name)
+		return !strcmp(vm->name, options->name);
+	return !options->pid || vm->pid == options->pid;
+}
+
+static struct target *find_target(const struct recorder *recorder, const struct vm *vm,
+				  u32 *ret_index)
+{
+	for (size_t i = 0; i < recorder->targets.nr; i++) {
+		struct target *target = recorder->targets.data[i];
+
+		if (!target->gone && target->vm->kvm == vm->kvm && target->vm->pid == vm->pid) {
+			*ret_index = i;
+			return target;
+		}
+	}
+	return NULL;
+}
+
+/* It booted another kernel, which is another recording: see restart(). */
+static bool was_target(const struct recorder *recorder, const struct vm *vm)
+{
+	vec_for_each(&recorder->targets, target)
+		if ((*target)->vm->kvm == vm->kvm && (*target)->vm->pid == vm->pid)
+			return true;
+	return false;
+}
+
+static int finish_target(struct recorder *recorder, struct target *target)
+{
+	struct capture_counts counts;
+
+	if (target->finished || target->error)
+		return target->error;
+	capture_get_counts(recorder->capture, &counts);
+	target->bytes = recording_bytes(target->recording);
+	target->error = recording_finish(target->recording, &counts);
+	target->finished = !target->error;
+	return target->error;
+}
+
+static bool same_vcpus(const struct vm *a, const struct vm *b)
+{
+	return a->vcpus.nr == b->vcpus.nr &&
+	       !memcmp(a->vcpus.data, b->vcpus.data, a->vcpus.nr * sizeof(*a->vcpus.data));
+}
+
+/* Takes the VM's new state over; capture hears of it when something differs. */
+static int update_target(struct recorder *recorder, u32 index, struct vm *vm)
+{
+	struct target *target = recorder->targets.data[index];
+	bool changed = target->vm->slots.generation != vm->slots.generation ||
+		       !same_vcpus(target->vm, vm);
+
+	vm_destroy(target->vm);
+	target->vm = vm;
+	if (!changed)
+		return 0;
+	mem_process_set_slots(target->mem, &vm->slots);
+	return capture_set_vm(recorder->capture, index, vm);
+}
+
+static void drop_gone(struct recorder *recorder, const struct vm_list *list)
+{
+	for (size_t i = 0; i < recorder->targets.nr; i++) {
+		struct target *target = recorder->targets.data[i];
+		bool there = target->gone;
+
+		vec_for_each(&list->vms, vm)
+			there |= *vm && (*vm)->kvm == target->vm->kvm &&
+				 (*vm)->pid == target->vm->pid;
+		if (there)
+			continue;
+		target->gone = true;
+		capture_remove_vm(recorder->capture, i);
+		finish_target(recorder, target);
+	}
+}
+
+/* One file holds one kernel: finishes this one, and the next rescan opens another. */
+static void restart(struct recorder *recorder, u32 index)
+{
+	struct target *target = recorder->targets.data[index];
+
+	log_debug("guest %s booted another kernel: %s is complete", target->vm->name,
+		  target->path);
+	target->gone = true;
+	capture_remove_vm(recorder->capture, index);
+	finish_target(recorder, target);
+	recorder->next_rescan = 0;
+}
+
+/* Brings targets and capture up to what runs now. */
+static int rescan(struct recorder *recorder)
+{
+	struct vm_list list = { 0 };
+	int err;
+
+	recorder->next_rescan = now_ns() + RESCAN_NS;
+	err = vm_host_scan(recorder->host, recorder->options.pid, &list);
+	if (err == -ESRCH)
+		err = 0;	/* the VMM ended: the empty list says so */
+	if (err)
+		return err;
+	drop_gone(recorder, &list);
+	vec_for_each(&list.vms, place) {
+		struct vm *vm = *place;
+		pid_t pid = vm->pid;
+		u32 index;
+
+		if (find_target(recorder, vm, &index))
+			err = update_target(recorder, index, TAKE_PTR(*place));
+		else if ((recorder->options.all && !vm->confidential) || was_target(recorder, vm))
+			err = add_target(recorder, TAKE_PTR(*place));
+		if (err && err != -ESRCH)
+			log_debug("a VM of pid %d cannot be followed: %s", pid, error_text(err));
+	}
+	vm_list_deinit(&list);
+	return 0;
+}
+
+static int no_vm(const struct recorder_options *options, const char **ret_why)
+{
+	if (options->name)
+		*ret_why = "no running VM has that name (see `kvmprof list`)";
+	else if (options->pid)
+		*ret_why = "that process runs no KVM guest (see `kvmprof list`)";
+	else
+		*ret_why = "no KVM guest is running";
+	return -ESRCH;
+}
+
+/* Keeps of @list what was asked for, and refuses what cannot be recorded. */
+static int select_vms(struct recorder *recorder, struct vm_list *list, const char **ret_why)
+{
+	const struct recorder_options *options = &recorder->options;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < list->vms.nr; i++) {
+		struct vm *vm = list->vms.data[i];
+
+		if (!wanted(recorder, vm) || (options->all && vm->confidential)) {
+			vm_destroy(vm);
+			continue;
+		}
+		if (vm->confidential) {
+			*ret_why = vm->confidential_kind;
+			while (i < list->vms.nr)
+				vm_destroy(list->vms.data[i++]);
+			list->vms.nr = nr;
+			return -EPERM;
+		}
+		list->vms.data[nr++] = vm;
+	}
+	list->vms.nr = nr;
+	if (!nr && !options->all)
+		return no_vm(options, ret_why);
+	if (nr > 1 && !options->all && !options->pid) {
+		*ret_why = "several match: choose with -p PID, --vm NAME or -a (see `kvmprof list`)";
+		return -EINVAL;
+	}
+	recorder->several = options->all || nr > 1;
+	return 0;
+}
+
+static int choose_mode(struct recorder *recorder, const struct vm *vm, const char **ret_why)
+{
+	enum capture_mode asked = recorder->options.capture.mode;
+
+	if (asked == CAPTURE_AUTO)
+		return capture_choose(recorder->host, vm, &recorder->mode, &recorder->mode_why);
+	recorder->mode = asked;
+	recorder->mode_why = "as asked";
+	return capture_probe(recorder->host, vm, asked, ret_why);
+}
+
+static void on_sample(const struct sample *sample, void *arg)
+{
+	struct recorder *recorder = arg;
+	u32 index = sample->wire->vm;
+	struct target *target;
+	int err;
+
+	if (index >= recorder->targets.nr)
+		return;
+	target = recorder->targets.data[index];
+	if (target->finished || target->error)
+		return;
+	err = recording_add(target->recording, sample);
+	if (err) {
+		target->error = err;
+		recorder->error = recorder->error ? recorder->error : err;
+	}
+}
+
+static int open_capture(struct recorder *recorder, const char **ret_why)
+{
+	struct capture_options options = recorder->options.capture;
+
+	options.mode = recorder->mode;
+	return capture_create(recorder->host, &options, on_sample, recorder, &recorder->capture,
+			      ret_why);
+}
+
+static int add_all(struct recorder *recorder, struct vm_list *list, const char **ret_why)
+{
+	vec_for_each(&list->vms, place) {
+		int err = add_target(recorder, TAKE_PTR(*place));
+
+		if (err) {
+			*ret_why = "the VM cannot be followed";
+			return err;
+		}
+	}
+	return 0;
+}
+
+int recorder_create(struct vm_host *host, const struct recorder_options *options,
+		    struct recorder **ret, const char **ret_why)
+{
+	struct recorder *recorder = calloc(1, sizeof(*recorder));
+	struct vm_list list = { 0 };
+	int err;
+
+	*ret_why = "out of memory";
+	if (!recorder)
+		return -ENOMEM;
+	recorder->host = host;
+	recorder->options = *options;
+	*ret_why = "the host's VMs cannot be read";
+	err = vm_host_scan(host, options->pid, &list);
+	if (err == -ESRCH)
+		err = no_vm(options, ret_why);
+	if (!err)
+		err = select_vms(recorder, &list, ret_why);
+	if (!err)
+		err = choose_mode(recorder, list.vms.nr ? list.vms.data[0] : NULL, ret_why);
+	if (!err)
+		err = open_capture(recorder, ret_why);
+	if (!err)
+		err = add_all(recorder, &list, ret_why);
+	vm_list_deinit(&list);
+	if (err) {
+		recorder_destroy(recorder);
+		return err;
+	}
+	*ret = recorder;
+	return 0;
+}
+
+void recorder_destroy(struct recorder *recorder)
+{
+	if (!recorder)
+		return;
+	capture_destroy(recorder->capture);
+	vec_for_each(&recorder->targets, target)
+		target_destroy(*target);
+	vec_deinit(&recorder->targets);
+	free(recorder);
+}
+
+enum capture_mode recorder_mode(const struct recorder *recorder, const char **ret_why)
+{
+	*ret_why = recorder->mode_why;
+	return recorder->mode;
+}
+
+size_t recorder_nr_vms(const struct recorder *recorder)
+{
+	return recorder->targets.nr;
+}
+
+int recorder_start(struct recorder *recorder)
+{
+	recorder->next_rescan = now_ns() + RESCAN_NS;
+	return capture_start(recorder->capture);
+}
+
+/* A guest that was not identified yet, or whose modules changed. */
+static void follow_guest(struct recorder *recorder, u32 index, u64 now)
+{
+	struct target *target = recorder->targets.data[index];
+
+	if (target->finished || target->error)
+		return;
+	if (guest_kernel(recording_guest(target->recording))->os == GUEST_OS_UNKNOWN) {
+		if (now >= target->next_identify)
+			identify(recorder, index);
+		return;
+	}
+	if (recording_kernel_changed(target->recording)) {
+		restart(recorder, index);
+		return;
+	}
+	if (recording_wants_refresh(target->recording) && now >= target->next_refresh) {
+		target->next_refresh = now + REFRESH_NS;
+		recording_refresh(target->recording);
+	}
+}
+
+static void follow_slots(struct recorder *recorder)
+{
+	bool changed;
+	u32 index;
+
+	while (capture_slots_stale(recorder->capture, &index)) {
+		struct target *target = recorder->targets.data[index];
+
+		if (vm_host_refresh_slots(recorder->host, target->vm, &changed))
+			continue;
+		mem_process_set_slots(target->mem, &target->vm->slots);
+		capture_set_vm(recorder->capture, index, target->vm);
+	}
+}
+
+static bool all_gone(const struct recorder *recorder)
+{
+	if (recorder->options.all || !recorder->next_rescan)
+		return false;
+	vec_for_each(&recorder->targets, target)
+		if (!(*target)->gone)
+			return false;
+	return true;
+}
+
+int recorder_step(struct recorder *recorder, int timeout_ms)
+{
+	int err = capture_poll(recorder->capture, timeout_ms);
+	u64 now = now_ns();
+
+	if (recorder->error)
+		return recorder->error;
+	if (err)
+		return err;
+	follow_slots(recorder);
+	if (now >= recorder->next_rescan) {
+		err = rescan(recorder);
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < recorder->targets.nr; i++)
+		follow_guest(recorder, i, now);
+	return all_gone(recorder) ? -ESRCH : 0;
+}
+
+void recorder_get_counts(const struct recorder *recorder, struct capture_counts *ret)
+{
+	capture_get_counts(recorder->capture, ret);
+}
+
+void recorder_get_accounting(const struct recorder *recorder, struct accounting *ret)
+{
+	struct accounting sum = { 0 };
+
+	vec_for_each(&recorder->targets, target)
+		accounting_sum(&sum, recording_accounting((*target)->recording));
+	*ret = sum;
+}
+
+int recorder_finish(struct recorder *recorder)
+{
+	int err = capture_stop(recorder->capture);
+
+	vec_for_each(&recorder->targets, target) {
+		int finished = finish_target(recorder, *target);
+
+		err = err ? err : finished;
+	}
+	return err;
+}
+
+size_t recorder_nr_results(const struct recorder *recorder)
+{
+	return recorder->targets.nr;
+}
+
+void recorder_result(const struct recorder *recorder, size_t i, struct recorder_result *ret)
+{
+	const struct target *target = recorder->targets.data[i];
+
+	*ret = (struct recorder_result){
+		.name = target->vm->name,
+		.path = target->finished ? target->path : NULL,
+		.bytes = target->bytes,
+		.accounting = recording_accounting(target->recording),
+		.os_release = guest_kernel(recording_guest(target->recording))->release,
+		.error = target->error,
+		.symbols_error = recording_symbols_error(target->recording),
+	};
+}

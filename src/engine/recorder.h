@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Recording live guests: which VMs, their capture, one recording each, and following what comes
+ * and goes. Drives src/capture and feeds src/engine/recording.
+ */
+#ifndef ENGINE_RECORDER_H
+#define ENGINE_RECORDER_H
+
+#include <signal.h>
+
+#include "capture/capture.h"
+#include "engine/accounting.h"
+#include "guest/guest.h"
+#include "symbols/cache.h"
+#include "vm/vm.h"
+
+struct recorder_options {
+	/* Which VMs: exactly one of these, or none for the only one there is. */
+	pid_t pid;			/* all VMs of this VMM */
+	const char *name;		/* the VM of that name */
+	bool all;			/* every VM, those that start later too */
+
+	struct capture_options capture;	/* .mode may be CAPTURE_AUTO */
+	const char *path;		/* of the file; with several VMs "PATH.NAME" */
+	struct guest_cache *kernels;	/* guest kernels parsed before; may be NULL */
+	struct symcache *symcache;	/* where guests' symbols go; may be NULL */
+	const char *const *cmdline;
+};
+
+/* What one VM's recording came to. */
+struct recorder_result {
+	const char *name;
+	const char *path;	/* NULL: nothing was written */
+	u64 bytes;
+	const struct accounting *accounting;
+	const char *os_release;	/* "" when the guest's kernel was not identified */
+	int error;		/* why the file is missing or short */
+	int symbols_error;	/* why the symbols are not in the cache */
+};
+
+struct recorder;
+
+/*
+ * Finds the VMs and opens their capture. *@ret_why (never NULL on failure) says what stood in the
+ * way and what to do, as a string that lives as long as the program.
+ */
+int recorder_create(struct vm_host *host, const struct recorder_options *options,
+		    struct recorder **ret, const char **ret_why);
+void recorder_destroy(struct recorder *recorder);
+
+/* The mode in use and why. */
+enum capture_mode recorder_mode(const struct recorder *recorder, const char **ret_why);
+size_t recorder_nr_vms(const struct recorder *recorder);
+
+int recorder_start(struct recorder *recorder);
+
+/*
+ * Handles what is there, waits at most @timeout_ms. 0; -EINTR on a signal; -ESRCH when every VM is
+ * gone and no more are waited for; else the first error that ends recording (-ENOSPC).
+ */
+int recorder_step(struct recorder *recorder, int timeout_ms);
+
+void recorder_get_counts(const struct recorder *recorder, struct capture_counts *ret);
+/* Of all VMs together. */
+void recorder_get_accounting(const struct recorder *recorder, struct accounting *ret);
+
+/* Stops the events and completes every file. The first error, all files tried. */
+int recorder_finish(struct recorder *recorder);
+
+size_t recorder_nr_results(const struct recorder *recorder);
+void recorder_result(const struct recorder *recorder, size_t i, struct recorder_result *ret);
+
+#endif

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One guest being recorded into one perf.data. */
+#include "engine/recording.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/errors.h"
+#include "base/hashmap.h"
+#include "base/log.h"
+#include "engine/callcheck.h"
+#include "perfdata/note.h"
+#include "unwind/unwind.h"
+
+#define NO_TASK_PID 0xffffffffU	/* perf prints it as -1 */
+
+#define FOREIGN_MAX 16	/* so many samples in a row are another kernel, not a glitch */
+
+struct recording {
+	const struct mem_reader *mem;
+	struct guest *guest;
+	struct perfdata_writer *writer;
+	struct callcheck *callcheck;
+	struct unwinder unwinder;
+	struct hashmap comms;		/* (tid, pid) to hash of its last comm */
+	struct hashmap modules;		/* start of each module already written */
+	struct accounting accounting;
+	struct symcache *symcache;	/* not owned */
+
+	/* The sample being unwound, for the unwinder's callbacks. */
+	struct mmu_space space;
+	bool space_valid;
+	u64 now;
+
+	bool kernel_written;
+	bool wants_refresh;
+	u32 foreign;			/* samples in a row whose system-call entry is elsewhere */
+	int symbols_error;		/* why symbols are missing from the cache */
+	int error;			/* first write error */
+	struct chain chain;
+	u64 ips[CHAIN_MAX_FRAMES + 4];	/* chain with its context markers */
+};
+
+static int find_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
+{
+	struct recording *recording = ctx;
+
+	return guest_find_row(recording->guest, pc, ret_row);
+}
+
+static int check_call(void *ctx, gva_t ret_addr, bool user)
+{
+	struct recording *recording = ctx;
+
+	if (!user)
+		return guest_check_kernel_call(recording->guest, ret_addr);
+	if (!recording->space_valid)
+		return -EFAULT;
+	return callcheck_user(recording->callcheck, &recording->space, ret_addr, recording->now);
+}
+
+static bool is_kernel_text(void *ctx, gva_t addr)
+{
+	struct recording *recording = ctx;
+
+	return guest_is_kernel_text(recording->guest, addr);
+}
+
+static const struct unwind_ops unwind_ops = {
+	.find_row = find_row,
+	.check_call = check_call,
+	.is_kernel_text = is_kernel_text,
+};
+
+static int create_writer(const struct recording_options *options, struct perfdata_writer **ret)
+{
+	const struct capture_event *event = &options->event;
+	struct perfdata_writer_event written = {
+		.name = event->name,
+		.type = event->type,
+		.config = event->config,
+		.period_or_freq = event->period ? event->period : event->freq,
+		.freq = !event->period,
+	};
+	struct perfdata_writer_options writer_options = {
+		.hostname = options->name,
+		.arch = "x86_64",
+		.cmdline = options->cmdline,
+		.nr_cpus = options->nr_vcpus,
+		.total_mem_kb = options->memory / 1024,
+		.events = &written,
+		.nr_events = 1,
+		.raw = true,
+	};
+
+	return perfdata_writer_create(options->path, &writer_options, ret);
+}
+
+int recording_create(const struct mem_reader *mem, const struct recording_options *options,
+		     struct recording **ret)
+{
+	struct recording *recording = calloc(1, sizeof(*recording));
+	int err;
+
+	if (!recording)
+		return -ENOMEM;
+	recording->mem = mem;
+	recording->unwinder = (struct unwinder){
+		.ops = &unwind_ops,
+		.ctx = recording,
+		.max_depth = options->max_depth,
+	};
+	recording->symcache = options->symcache;
+	err = guest_create(mem, options->kernels, &recording->guest);
+	if (!err)
+		err = callcheck_create(mem, &recording->callcheck);
+	if (!err)
+		err = create_writer(options, &recording->writer);
+	if (err) {
+		recording_destroy(recording);
+		return err;
+	}
+	*ret = recording;
+	return 0;
+}
+
+void recording_destroy(struct recording *recording)
+{
+	if (!recording)
+		return;
+	perfdata_writer_destroy(recording->writer);
+	callcheck_destroy(recording->callcheck);
+	guest_destroy(recording->guest);
+	hashmap_deinit(&recording->comms);
+	hashmap_deinit(&recording->modules);
+	free(recording);
+}
+
+const struct guest *recording_guest(const struct recording *recording)
+{
+	return recording->guest;
+}
+
+static int write_kernel(struct recording *recording)
+{
+	const struct guest_kernel *kernel = guest_kernel(recording->guest);
+
+	if (recording->kernel_written)
+		return 0;
+	recording->kernel_written = true;
+	perfdata_writer_set_release(recording->writer, kernel->release);
+	return perfdata_writer_kernel(recording->writer, kernel->start.addr, kernel->text_end.addr,
+				      kernel->start.addr, kernel->build_id.data,
+				      kernel->build_id.size);
+}
+
+/* Each module once; one that comes back at the same place is the same to a reader. */
+static int write_modules(struct recording *recording, u64 time)
+{
+	for (size_t i = 0; i < guest_nr_modules(recording->guest); i++) {
+		const struct guest_module *module = guest_module(recording->guest, i);
+		bool is_new;
+		int err;
+
+		if (!hashmap_put(&recording->modules, module->start.addr, &is_new))
+			return -ENOMEM;
+		if (!is_new)
+			continue;
+		err = perfdata_writer_module(recording->writer, module->name, module->start.addr,
+					     module->size, module->build_id.data,
+					     module->build_id.size, time);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int recording_identify(struct recording *recording, const struct vcpu_regs *regs,
+		       const char **ret_why)
+{
+	int err;
+
+	err = guest_identify(recording->guest, regs, ret_why);
+	if (err)
+		return err;
+	err = write_kernel(recording);
+	if (!err)
+		err = write_modules(recording, 0);
+	return err;
+}
+
+bool recording_wants_refresh(const struct recording *recording)
+{
+	return recording->wants_refresh;
+}
+
+bool recording_kernel_changed(const struct recording *recording)
+{
+	return recording->foreign >= FOREIGN_MAX;
+}
+
+int recording_refresh(struct recording *recording)
+{
+	int err;
+
+	recording->wants_refresh = false;
+	if (guest_kernel(recording->guest)->os == GUEST_OS_UNKNOWN)
+		return 0;
+	err = guest_refresh_modules(recording->guest);
+	if (err)
+		return err;
+	return write_modules(recording, recording->now);
+}
+
+/* The guest's bytes as a string: its NUL may be missing. */
+static void copy_comm(const struct wire_sample *wire, char comm[WIRE_COMM_LEN + 1])
+{
+	if (wire->flags & WIRE_F_TASK) {
+		memcpy(comm, wire->task.comm, WIRE_COMM_LEN);
+		comm[WIRE_COMM_LEN] = '\0';
+	} else {
+		strcpy(comm, "[unknown]");
+	}
+}
+
+/* A COMM record whenever a thread's name is new: first seen, renamed, or the tid used again. */
+static int write_comm(struct recording *recording, const struct wire_sample *wire, u32 pid, u32 tid)
+{
+	char comm[WIRE_COMM_LEN + 1];
+	u64 hash, *last;
+	bool is_new;
+
+	copy_comm(wire, comm);
+	hash = hash_bytes(comm, strlen(comm));
+	last = hashmap_put(&recording->comms, (u64)pid << 32 | tid, &is_new);
+	if (!last)
+		return -ENOMEM;
+	if (!is_new && *last == hash)
+		return 0;
+	*last = hash;
+	return perfdata_writer_comm(recording->writer, pid, tid, comm, false, wire->time);
+}
+
+/* Lays the chain out as the kernel does: a context marker before each part. */
+static u32 chain_to_ips(const struct chain *chain, u64 *ips)
+{
+	u32 nr = 0;
+
+	for (u32 i = 0; i < chain->nr; i++) {
+		if (i == 0 && chain->nr_kernel)
+			ips[nr++] = PERF_CONTEXT_KERNEL;
+		if (i == chain->nr_kernel)
+			ips[nr++] = PERF_CONTEXT_USER;
+		ips[nr++] = chain->frames[i].ip;
+	}
+	return nr;
+}
+
+static void set_space(struct recording *recording, const struct wire_sample *wire)
+{
+	recording->space_valid = !mmu_space_init(&recording->space, &wire->regs);
+	if (wire->time > recording->now)
+		recording->now = wire->time;
+}
+
+/*
+ * The system-call entry lies in the kernel's text for as long as that kernel runs. Firmware and
+ * early boot have none yet.
+ */
+static bool is_foreign(const struct recording *recording, const struct wire_sample *wire)
+{
+	const struct guest_kernel *kernel = guest_kernel(recording->guest);
+	u64 entry = wire->regs.x86.lstar;
+
+	return entry >> 63 && (entry < kernel->start.addr || entry >= kernel->text_end.addr);
+}
+
+/* Kernel code that nobody covers: a module loaded since, or another kernel than we know. */
+static void notice_change(struct recording *recording, const struct wire_sample *wire)
+{
+	gva_t pc = GVA(wire->regs.pc);
+
+	if (guest_kernel(recording->guest)->os == GUEST_OS_UNKNOWN)
+		return;
+	recording->foreign = is_foreign(recording, wire) ? recording->foreign + 1 : 0;
+	if (!(wire->flags & WIRE_F_USER) && pc.addr >> 63 &&
+	    !guest_is_kernel_text(recording->guest, pc))
+		recording->wants_refresh = true;
+}
+
+static void make_note(const struct wire_sample *wire, const struct chain *chain,
+		      struct perfdata_note *ret)
+{
+	u8 flags = 0;
+
+	if (chain->changed)
+		flags |= PERFDATA_NOTE_CHANGED;
+	if (wire->flags & WIRE_F_MOVED)
+		flags |= PERFDATA_NOTE_MOVED;
+	if (chain_has_unverified(chain))
+		flags |= PERFDATA_NOTE_UNVERIFIED;
+	*ret = (struct perfdata_note){
+		.magic = PERFDATA_NOTE_MAGIC,
+		.version = PERFDATA_NOTE_VERSION,
+		.kernel_stop = chain->kernel_stop,
+		.user_stop = chain->user_stop,
+		.flags = flags,
+		.host_tid = wire->tid,
+	};
+}
+
+static int write_sample(struct recording *recording, const struct sample *sample)
+{
+	const struct wire_sample *wire = sample->wire;
+	bool task = wire->flags & WIRE_F_TASK;
+	struct perfdata_note note;
+	struct perfdata_sample out = {
+		.pid = task ? (u32)wire->task.pid : NO_TASK_PID,
+		.tid = task ? (u32)wire->task.tid : NO_TASK_PID,
+		.cpu = wire->vcpu,
+		.time = wire->time,
+		.period = wire->period,
+		.ip = wire->regs.pc,
+		.user = wire->flags & WIRE_F_USER,
+		.ips = recording->ips,
+		.nr_ips = chain_to_ips(&recording->chain, recording->ips),
+		.raw = &note,
+		.raw_size = sizeof(note),
+	};
+	int err;
+
+	err = write_comm(recording, wire, out.pid, out.tid);
+	if (err)
+		return err;
+	make_note(wire, &recording->chain, &note);
+	return perfdata_writer_sample(recording->writer, &out);
+}
+
+int recording_add(struct recording *recording, const struct sample *sample)
+{
+	if (recording->error)
+		return recording->error;
+	set_space(recording, sample->wire);
+	notice_change(recording, sample->wire);
+	unwind_sample(&recording->unwinder, sample, &recording->chain);
+	accounting_add(&recording->accounting, sample, &recording->chain);
+	recording->error = write_sample(recording, sample);
+	return recording->error;
+}
+
+int recording_lost(struct recording *recording, u64 nr, u64 time)
+{
+	if (!recording->error)
+		recording->error = perfdata_writer_lost(recording->writer, nr, time);
+	return recording->error;
+}
+
+const struct accounting *recording_accounting(const struct recording *recording)
+{
+	return &recording->accounting;
+}
+
+int recording_symbols_error(const struct recording *recording)
+{
+	return recording->symbols_error;
+}
+
+u64 recording_bytes(const struct recording *recording)
+{
+	return perfdata_writer_bytes(recording->writer);
+}
+
+static int store_module(struct symcache *cache, const char *release,
+			const struct guest_module *module)
+{
+	struct elf_synth from = {
+		.symbols = module->symbols,
+		.start = module->start.addr,
+		.size = module->size,
+		.machine = EM_X86_64,
+		.build_id = build_id_make(module->build_id.data, module->build_id.size),
+	};
+
+	if (!module->symbols || !from.build_id.size)
+		return 0;
+	return symcache_add_module(cache, release, module->name, &from);
+}
+
+static int store_symbols(const struct recording *recording)
+{
+	const struct guest *guest = recording->guest;
+	const struct guest_kernel *kernel = guest_kernel(guest);
+	_cleanup_free_ char *text = NULL;
+	struct build_id id;
+	size_t size;
+	int err;
+
+	if (!recording->symcache || kernel->os == GUEST_OS_UNKNOWN || !kernel->build_id.size)
+		return 0;
+	id = build_id_make(kernel->build_id.data, kernel->build_id.size);
+	err = guest_write_kallsyms(guest, &text, &size);
+	if (!err)
+		err = symcache_add_kallsyms(recording->symcache, &id, text, size);
+	for (size_t i = 0; i < guest_nr_modules(guest) && !err; i++)
+		err = store_module(recording->symcache, kernel->release, guest_module(guest, i));
+	return err;
+}
+
+int recording_finish(struct recording *recording, const struct capture_counts *counts)
+{
+	_cleanup_strbuf_ struct strbuf text = STRBUF_INIT;
+	int err = recording->error;
+
+	if (err)
+		return err;
+	/* A recording without names is worth more than none. */
+	err = store_symbols(recording);
+	if (err)
+		log_debug("the guest's symbols cannot be stored in %s: %s",
+			  symcache_dir(recording->symcache), error_text(err));
+	recording->symbols_error = err;
+	accounting_write(&recording->accounting, counts, &text);
+	err = strbuf_error(&text);
+	if (!err)
+		err = perfdata_writer_set_accounting(recording->writer, strbuf_cstr(&text));
+	if (!err)
+		err = perfdata_writer_finish(recording->writer);
+	return err;
+}

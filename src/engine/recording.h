@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One guest being recorded into one perf.data: sample in, unwound and named, event out. Live and
+ * replayed samples take this same road; nothing here knows where they come from.
+ */
+#ifndef ENGINE_RECORDING_H
+#define ENGINE_RECORDING_H
+
+#include "capture/capture.h"
+#include "engine/accounting.h"
+#include "guest/guest.h"
+#include "mem/reader.h"
+#include "perfdata/writer.h"
+#include "symbols/cache.h"
+
+struct recording_options {
+	const char *path;		/* of the perf.data to write */
+	const char *name;		/* the VM's name: the file's host name */
+	struct guest_cache *kernels;	/* parsed before; NULL: none. Must outlive the recording */
+	struct symcache *symcache;	/* where symbols go; NULL: nowhere. Must outlive it too */
+	const char *const *cmdline;	/* NULL-terminated */
+	struct capture_event event;
+	unsigned int max_depth;
+	u32 nr_vcpus;
+	u64 memory;			/* bytes */
+};
+
+struct recording;
+
+/* @mem must outlive the recording. The file appears at recording_finish(). */
+int recording_create(const struct mem_reader *mem, const struct recording_options *options,
+		     struct recording **ret);
+/* Without finish before it: leaves no file. */
+void recording_destroy(struct recording *recording);
+
+/*
+ * Looks for the guest's kernel through @regs. 0 when it is known, now or already, else why not as
+ * guest_identify() says. Slow the first time: not for the sample path.
+ */
+int recording_identify(struct recording *recording, const struct vcpu_regs *regs,
+		       const char **ret_why);
+const struct guest *recording_guest(const struct recording *recording);
+
+/*
+ * Whether a sample showed kernel code outside all known modules: one was loaded since. Cleared by
+ * recording_refresh(), which reads the module list again.
+ */
+bool recording_wants_refresh(const struct recording *recording);
+int recording_refresh(struct recording *recording);
+
+/* Whether samples came from another kernel than the identified one: the guest was rebooted. */
+bool recording_kernel_changed(const struct recording *recording);
+
+/* Unwinds and writes one sample. The first write error sticks and is returned from then on. */
+int recording_add(struct recording *recording, const struct sample *sample);
+
+/* Notes @nr events lost at @time, as perf's LOST record. */
+int recording_lost(struct recording *recording, u64 nr, u64 time);
+
+const struct accounting *recording_accounting(const struct recording *recording);
+u64 recording_bytes(const struct recording *recording);
+
+/* After finish: why the guest's symbols could not be stored; the file is good without them. */
+int recording_symbols_error(const struct recording *recording);
+
+/* Completes the file with symbols, accounting and @counts (of this VM's events), under its name. */
+int recording_finish(struct recording *recording, const struct capture_counts *counts);
+
+#endif
