@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The command after `--`. */
+#include "cmd/child.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+/* In the child: waits for the gate, then becomes the command. Never returns. */
+static void __attribute__((noreturn)) run(int gate, int report, char **argv)
+{
+	char byte;
+	int err;
+
+	if (read(gate, &byte, 1) != 1)
+		_exit(1);	/* the parent gave up */
+	execvp(argv[0], argv);
+	err = errno;
+	if (write(report, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int child_prepare(struct child *child, char **argv)
+{
+	int gate[2], report[2];
+	pid_t pid;
+
+	if (pipe2(gate, O_CLOEXEC))
+		return -errno;
+	if (pipe2(report, O_CLOEXEC)) {
+		close(gate[0]);
+		close(gate[1]);
+		return -errno;
+	}
+	pid = fork();
+	if (!pid) {
+		close(gate[1]);
+		close(report[0]);
+		run(gate[0], report[1], argv);
+	}
+	close(gate[0]);
+	close(report[1]);
+	if (pid < 0) {
+		close(gate[1]);
+		close(report[0]);
+		return -errno;
+	}
+	*child = (struct child){ .pid = pid, .gate = gate[1], .report = report[0] };
+	return 0;
+}
+
+int child_start(struct child *child)
+{
+	int err = 0;
+
+	if (write(child->gate, "", 1) != 1)
+		return -errno;
+	/* End of file, by close-on-exec, is success. */
+	if (read(child->report, &err, sizeof(err)) == sizeof(err))
+		return -err;
+	return 0;
+}
+
+bool child_ended(struct child *child, int *ret_status)
+{
+	int status;
+
+	if (!child->pid || waitpid(child->pid, &status, WNOHANG) != child->pid)
+		return false;
+	child->pid = 0;
+	*ret_status = status;
+	return true;
+}
+
+void child_deinit(struct child *child)
+{
+	if (!child || !child->gate)
+		return;
+	close(child->gate);
+	close(child->report);
+	child->gate = 0;
+	if (child->pid) {
+		kill(child->pid, SIGTERM);
+		waitpid(child->pid, NULL, 0);
+		child->pid = 0;
+	}
+}

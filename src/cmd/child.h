@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The command after `--`: started held back, so that recording runs before its first instruction. */
+#ifndef CMD_CHILD_H
+#define CMD_CHILD_H
+
+#include "base/types.h"
+
+struct child {
+	pid_t pid;	/* 0: none */
+	int gate;	/* a byte into it lets the command start */
+	int report;	/* exec's errno comes out of it */
+};
+
+/* Forks; the child waits at the gate. Ctrl-C reaches it as it reaches us: same process group. */
+int child_prepare(struct child *child, char **argv);
+
+/* Lets it exec. The error of a failed exec (ENOENT) comes back here. */
+int child_start(struct child *child);
+
+/* True once it has ended; *@ret_status as of wait(2). */
+bool child_ended(struct child *child, int *ret_status);
+
+/* Ends a child that still runs (SIGTERM) and reaps it. NULL-safe, any state. */
+void child_deinit(struct child *child);
+
+#endif

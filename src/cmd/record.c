@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* kvmprof record: sample guests and write a perf.data for each. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/errors.h"
+#include "base/log.h"
+#include "cmd/child.h"
+#include "cmd/commands.h"
+#include "cmd/options.h"
+#include "engine/privileges.h"
+#include "engine/recorder.h"
+#include "symbols/cache.h"
+
+#define DEFAULT_HZ 997		/* prime: does not beat with what guests do at round rates */
+#define MAX_HZ 100000
+#define POLL_MS 100
+#define PROGRESS_NS 1000000000ULL
+
+static const char *const mode_names[] = { "auto", "inline", "deferred", "ptrace", NULL };
+
+static struct {
+	u64 pid;
+	const char *vm;
+	bool all;
+	const char *event;
+	u64 freq;
+	u64 period;
+	int mode;
+	const char *kick_signal;
+	u64 max_depth;
+	u64 duration_ms;
+	const char *output;
+	const char *debug_dir;
+} opt = {
+	.max_depth = 127,	/* kernel.perf_event_max_stack's default */
+	.output = "perf.data",
+};
+
+static const struct option_spec record_options[] = {
+	OPT_GROUP("Which guests"),
+	OPT_NUMBER('p', "pid", &opt.pid, 1, INT32_MAX, "PID", "the guests of this VMM process",
+		   .complete = "pid"),
+	OPT_STRING(0, "vm", &opt.vm, "NAME", "the guest of that name", .complete = "vm"),
+	OPT_FLAG('a', "all", &opt.all, "every guest, those that start later too; one file each"),
+	OPT_GROUP("What to sample"),
+	OPT_STRING('e', "event", &opt.event, "EVENT",
+		   "perf's event syntax; default cycles in guest mode, else cpu-clock",
+		   .complete = "event"),
+	OPT_NUMBER('F', "freq", &opt.freq, 1, MAX_HZ, "HZ", "samples a second (default 997)"),
+	OPT_NUMBER('c', "count", &opt.period, 1, UINT64_MAX, "N", "one sample every N events"),
+	OPT_NUMBER(0, "max-depth", &opt.max_depth, 1, WIRE_MAX_USER_FRAMES, "N",
+		   "frames of a chain, kernel and user each (default 127)"),
+	OPT_GROUP("How"),
+	OPT_CHOICE(0, "capture", &opt.mode, mode_names, "MODE",
+		   "auto, inline, deferred or ptrace"),
+	OPT_STRING(0, "kick-signal", &opt.kick_signal, "SIGNAL",
+		   "deferred: the signal that this VMM kicks its vCPUs with", .complete = "signal"),
+	OPT_DURATION(0, "duration", &opt.duration_ms, "end after this time"),
+	OPT_FILE('o', "output", &opt.output, "the file; with several guests FILE.NAME"),
+	OPT_STRING(0, "buildid-dir", &opt.debug_dir, "DIR", "symbols go there (default ~/.debug)",
+		   .complete = "dir"),
+	OPT_END
+};
+
+static const struct command_spec spec = {
+	.name = "record",
+	.usage = "[-p PID | --vm NAME | -a] [OPTIONS] [-- COMMAND…]",
+	.summary = "Sample guests and write a perf.data for each",
+	.options = record_options,
+	.max_operands = OPERANDS_ANY,
+	.stop_at_operand = true,
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+	interrupted = number;
+}
+
+/* Without SA_RESTART: a signal must wake the poll. */
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_interrupt };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static u64 now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+}
+
+static int check_options(void)
+{
+	int chosen = !!opt.pid + !!opt.vm + opt.all;
+
+	if (chosen > 1)
+		return options_usage_error(&spec, "-p, --vm and -a exclude each other");
+	if (opt.freq && opt.period)
+		return options_usage_error(&spec, "-F and -c exclude each other");
+	return STATUS_OK;
+}
+
+/* "10", "USR1", "SIGUSR1", "RTMIN+1". 0 or -EINVAL. */
+static int parse_signal(const char *text, int *ret)
+{
+	char *end;
+	long number = strtol(text, &end, 10);
+
+	if (*text && !*end && number > 0 && number < NSIG) {
+		*ret = number;
+		return 0;
+	}
+	if (!strncmp(text, "SIG", 3))
+		text += 3;
+	if (!strncmp(text, "RTMIN", 5)) {
+		number = text[5] == '+' ? strtol(text + 6, &end, 10) : 0;
+		if ((text[5] && (text[5] != '+' || !text[6] || *end)) || number < 0 ||
+		    SIGRTMIN + number > SIGRTMAX)
+			return -EINVAL;
+		*ret = SIGRTMIN + number;
+		return 0;
+	}
+	for (int i = 1; i < SIGRTMIN; i++) {
+		const char *name = sigabbrev_np(i);
+
+		if (name && !strcmp(name, text)) {
+			*ret = i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int fill_capture(struct capture_options *capture, const char **ret_event_why)
+{
+	int err;
+
+	*capture = (struct capture_options){
+		.mode = (enum capture_mode)opt.mode,
+		.max_depth = opt.max_depth,
+	};
+	if (opt.kick_signal && parse_signal(opt.kick_signal, &capture->kick_signal)) {
+		log_error("'%s' is no signal name or number (try SIGUSR1 or RTMIN+1)",
+			  opt.kick_signal);
+		return -EINVAL;
+	}
+	err = capture_event_parse(opt.event, &capture->event, ret_event_why);
+	if (err) {
+		log_error("event '%s': %s (see `perf list`)", opt.event ? opt.event : "cycles",
+			  *ret_event_why);
+		return err;
+	}
+	if (opt.freq || opt.period) {
+		capture->event.freq = opt.freq;
+		capture->event.period = opt.period;
+	} else if (!capture->event.period && capture->event.tracepoint) {
+		capture->event.period = 1;
+	} else if (!capture->event.period) {
+		capture->event.freq = DEFAULT_HZ;
+	}
+	return 0;
+}
+
+static void say_start(const struct recorder *recorder, const struct capture_event *event,
+		      const char *event_why)
+{
+	const char *mode_why;
+	enum capture_mode mode = recorder_mode(recorder, &mode_why);
+
+	if (event->period)
+		log_notice("event %s every %llu (%s), capture %s (%s), %zu guest%s", event->name,
+			   (unsigned long long)event->period, event_why, capture_mode_name(mode),
+			   mode_why, recorder_nr_vms(recorder),
+			   recorder_nr_vms(recorder) == 1 ? "" : "s");
+	else
+		log_notice("event %s at %llu Hz (%s), capture %s (%s), %zu guest%s", event->name,
+			   (unsigned long long)event->freq, event_why, capture_mode_name(mode),
+			   mode_why, recorder_nr_vms(recorder),
+			   recorder_nr_vms(recorder) == 1 ? "" : "s");
+}
+
+static u64 lost_events(const struct capture_counts *counts)
+{
+	return counts->lost_ring + counts->lost_pending + counts->lost_signal + counts->lost_exit +
+	       counts->lost_stop + counts->lost_kernel;
+}
+
+static double percent(u64 part, u64 whole)
+{
+	return whole ? 100.0 * part / whole : 0;
+}
+
+/* One line that is written over, on a terminal only. */
+static void show_progress(const struct recorder *recorder, u64 started)
+{
+	struct accounting accounting;
+	struct capture_counts counts;
+
+	if (!isatty(STDERR_FILENO) || log_get_level() < LOG_LEVEL_NOTICE)
+		return;
+	recorder_get_accounting(recorder, &accounting);
+	recorder_get_counts(recorder, &counts);
+	fprintf(stderr, "\r%llu s: %llu samples, %llu lost, %.1f %% of chains complete\033[K",
+		(unsigned long long)((now_ns() - started) / 1000000000ULL),
+		(unsigned long long)accounting.samples, (unsigned long long)lost_events(&counts),
+		percent(accounting_complete(&accounting), accounting.samples));
+}
+
+static void clear_progress(void)
+{
+	if (isatty(STDERR_FILENO) && log_get_level() >= LOG_LEVEL_NOTICE)
+		fputs("\r\033[K", stderr);
+}
+
+/* Until time, command, signal or the last VM ends. *@ret_child is the command's wait status. */
+static int run(struct recorder *recorder, struct child *child, int *ret_child)
+{
+	u64 started = now_ns(), next_progress = started + PROGRESS_NS;
+	u64 end = opt.duration_ms ? started + opt.duration_ms * 1000000ULL : UINT64_MAX;
+	int err = 0;
+
+	while (!interrupted && !err) {
+		u64 now = now_ns();
+
+		if (now >= end || child_ended(child, ret_child))
+			break;
+		if (now >= next_progress) {
+			show_progress(recorder, started);
+			next_progress = now + PROGRESS_NS;
+		}
+		err = recorder_step(recorder, MIN((end - now) / 1000000 + 1, (u64)POLL_MS));
+		if (err == -EINTR)
+			err = 0;
+	}
+	clear_progress();
+	return err;
+}
+
+static void say_counts(const struct capture_counts *counts)
+{
+	_cleanup_strbuf_ struct strbuf line = STRBUF_INIT;
+
+	accounting_sum_text(counts, &line);
+	log_notice("%s", strbuf_cstr(&line));
+}
+
+static void say_result(const struct recorder_result *result)
+{
+	_cleanup_strbuf_ struct strbuf reasons = STRBUF_INIT;
+	const struct accounting *accounting = result->accounting;
+
+	if (!result->path) {
+		log_error_errno(result->error, "guest %s: no file was written", result->name);
+		return;
+	}
+	accounting_reasons(accounting, &reasons);
+	log_notice("guest %s (%s): %llu samples, %.1f %% of chains complete%s%s%s -> %s, %.3f MB",
+		   result->name, *result->os_release ? result->os_release : "kernel not identified",
+		   (unsigned long long)accounting->samples,
+		   percent(accounting_complete(accounting), accounting->samples),
+		   reasons.len ? " (others: " : "", strbuf_cstr(&reasons), reasons.len ? ")" : "",
+		   result->path, result->bytes / 1e6);
+	if (result->symbols_error)
+		log_warning("guest %s: its symbols could not be stored: %s (see --buildid-dir)",
+			    result->name, error_text(result->symbols_error));
+	if (!accounting->samples)
+		log_warning("guest %s: no samples: is it idle, or the time too short?",
+			    result->name);
+}
+
+static void say_end(const struct recorder *recorder)
+{
+	struct capture_counts counts;
+
+	recorder_get_counts(recorder, &counts);
+	say_counts(&counts);
+	for (size_t i = 0; i < recorder_nr_results(recorder); i++) {
+		struct recorder_result result;
+
+		recorder_result(recorder, i, &result);
+		say_result(&result);
+	}
+}
+
+static int begin(struct recorder *recorder, struct child *child, char **command)
+{
+	int err = privileges_drop();
+
+	if (err)
+		log_debug("privileges are kept: %s", error_text(err));
+	err = recorder_start(recorder);
+	if (err)
+		return log_error_errno(err, "cannot start sampling");
+	if (!command[0])
+		return 0;
+	err = child_start(child);
+	if (err)
+		return log_error_errno(err, "cannot run %s", command[0]);
+	return 0;
+}
+
+static int child_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int record(struct recorder *recorder, const struct capture_event *event,
+		  const char *event_why, struct child *child, char **command)
+{
+	int err, finish_err, status = 0;
+
+	err = begin(recorder, child, command);
+	if (err)
+		return STATUS_FAILURE;
+	say_start(recorder, event, event_why);
+	err = run(recorder, child, &status);
+	if (err == -ESRCH) {
+		log_notice("every recorded guest has ended");
+		err = 0;
+	}
+	finish_err = recorder_finish(recorder);
+	if (err)
+		log_error_errno(err, "recording ended early");
+	say_end(recorder);
+	if (err || finish_err)
+		return STATUS_FAILURE;
+	return child_status(status);
+}
+
+DEFINE_CLEANUP(struct recorder *, recorder_destroy)
+
+static int record_guests(struct recorder_options *options, const char *event_why,
+			 struct child *child, char **command)
+{
+	_cleanup_(vm_host_close) struct vm_host *host = NULL;
+	_cleanup_(recorder_destroy) struct recorder *recorder = NULL;
+	const char *why = NULL;
+	int err;
+
+	err = vm_host_open(&host, &why);
+	if (err) {
+		log_error("cannot look at this host's guests: %s", why ? why : error_text(err));
+		return STATUS_FAILURE;
+	}
+	err = recorder_create(host, options, &recorder, &why);
+	if (err) {
+		log_error("cannot record: %s (%s)", why, error_text(err));
+		return STATUS_FAILURE;
+	}
+	return record(recorder, &options->capture.event, event_why, child, command);
+}
+
+/* $XDG_CACHE_HOME/kvmprof or ~/.cache/kvmprof; NULL, and no cache, when neither is set. */
+static char *kernel_cache_dir(void)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *dir = NULL;
+	int n = -1;
+
+	if (cache && *cache == '/')
+		n = asprintf(&dir, "%s/kvmprof", cache);
+	else if (home && *home == '/')
+		n = asprintf(&dir, "%s/.cache/kvmprof", home);
+	return n < 0 ? NULL : dir;
+}
+
+static int record_with_caches(struct recorder_options *options, const char *event_why,
+			      struct child *child, char **command)
+{
+	_cleanup_(guest_cache_destroy) struct guest_cache *kernels = NULL;
+	_cleanup_(symcache_destroy) struct symcache *symcache = NULL;
+	_cleanup_free_ char *dir = kernel_cache_dir();
+	int err;
+
+	err = guest_cache_create(dir, &kernels);
+	if (!err)
+		err = symcache_create(opt.debug_dir, &symcache);
+	if (err) {
+		log_error_errno(err, "cannot use the symbol cache (see --buildid-dir)");
+		return STATUS_FAILURE;
+	}
+	options->kernels = kernels;
+	options->symcache = symcache;
+	return record_guests(options, event_why, child, command);
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct recorder_options options = {
+		.cmdline = (const char *const *)argv,
+	};
+	struct child child = { 0 };
+	struct operands operands;
+	const char *event_why;
+	int status;
+
+	if (!options_parse(&spec, argc, argv, &operands, &status))
+		return status;
+	status = check_options();
+	if (status)
+		return status;
+	options.pid = opt.pid;
+	options.name = opt.vm;
+	options.all = opt.all;
+	options.path = opt.output;
+	if (fill_capture(&options.capture, &event_why))
+		return STATUS_FAILURE;
+	status = operands.nr ? child_prepare(&child, operands.args) : 0;
+	if (status) {
+		log_error_errno(status, "cannot start %s", operands.args[0]);
+		return STATUS_FAILURE;
+	}
+	catch_signals();
+	status = record_with_caches(&options, event_why, &child, operands.args);
+	child_deinit(&child);
+	return status;
+}
