@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Reads `kvmprof script -F +stop` (or `perf script`) output and checks it against what is known
+of the lab's workloads. Used by the lab tests; prints one TAP line a check.
+
+Usage: chains.py CHECK FILE… [OPTION…], see the functions named check_*.
+"""
+import argparse
+import bisect
+import collections
+import math
+import re
+import subprocess
+import sys
+
+HEADER = re.compile(r"^\s*(?P<comm>.*?)\s+(?:(?P<pid>-?\d+)/)?(?P<tid>-?\d+)\s+(?:\[(?P<cpu>\d+)\]\s+)?"
+                    r"(?P<time>\d+\.\d+):\s*(?:(?P<period>\d+)\s+)?(?P<event>[^\s]+):\s*(?P<rest>.*)$")
+FRAME = re.compile(r"^\s+(?P<ip>[0-9a-f]+)\s+(?P<sym>.*?)(?:\+0x[0-9a-f]+)?\s+\((?P<dso>.*)\)\s*$")
+STOP = re.compile(r"\[stop: (?P<stop>[^\]]*)\]")
+
+
+class Sample:
+    def __init__(self, comm, tid, cpu, stop):
+        self.comm, self.tid, self.cpu, self.stop = comm, tid, cpu, stop
+        self.frames = []  # (ip, symbol, dso), innermost first
+
+    def kernel(self):
+        return bool(self.frames) and self.frames[0][0] >> 63 == 1
+
+    def names(self, symbols=None):
+        """Function names, innermost first; user frames by @symbols when given."""
+        names = []
+        for ip, sym, _ in self.frames:
+            if ip >> 63 == 0 and symbols:
+                names.append(symbols.find(ip))
+            else:
+                names.append(sym)
+        return names
+
+
+def read_samples(path):
+    samples, sample = [], None
+    with open(path, errors="replace") as lines:
+        for line in lines:
+            frame = FRAME.match(line)
+            if frame and sample:
+                sample.frames.append((int(frame["ip"], 16), frame["sym"], frame["dso"]))
+                continue
+            header = HEADER.match(line)
+            if not header:
+                continue
+            stop = STOP.search(header["rest"])
+            sample = Sample(header["comm"].strip(), int(header["tid"]),
+                            int(header["cpu"] or 0), stop["stop"] if stop else None)
+            samples.append(sample)
+    return samples
+
+
+class Symbols:
+    """Function symbols of one static executable, by nm."""
+
+    def __init__(self, binary):
+        rows = []
+        out = subprocess.run(["nm", "-n", "--defined-only", binary], check=True,
+                             capture_output=True, text=True).stdout
+        for line in out.splitlines():
+            addr, kind, name = line.split(None, 2)
+            if kind in "tTwW":
+                rows.append((int(addr, 16), name))
+        self.starts = [row[0] for row in rows]
+        self.names = [row[1] for row in rows]
+
+    def find(self, ip):
+        i = bisect.bisect_right(self.starts, ip) - 1
+        return self.names[i] if i >= 0 else "?"
+
+
+class Tap:
+    def __init__(self):
+        self.failed = 0
+
+    def ok(self, good, name, detail=""):
+        self.failed += not good
+        print(f"{'ok' if good else 'not ok'} - {name}" + (f" # {detail}" if good and detail else ""),
+              flush=True)
+        if not good and detail:
+            print(f"# {detail}", flush=True)
+
+
+def check_complete(tap, args):
+    """Share of the chains that start in the guest's kernel and end as they should."""
+    total, complete, reasons = 0, 0, collections.Counter()
+    for sample in read_samples(args.file):
+        if not sample.kernel() or not re.fullmatch(args.comm, sample.comm):
+            continue
+        total += 1
+        if sample.stop == "complete":
+            complete += 1
+        else:
+            reasons[sample.stop] += 1
+    share = 100 * complete / total if total else 0
+    tap.ok(total >= args.min_samples and share >= args.min,
+           f"{args.label}: chains from the kernel are complete",
+           f"{complete} of {total} = {share:.2f} %, others {dict(reasons)}")
+
+
+def check_shares(tap, args):
+    """The CPU tree: share of each branch among the samples in user mode of that program."""
+    symbols = Symbols(args.binary)
+    want = dict(pair.split("=") for pair in args.want.split(","))
+    total, found, broken = 0, collections.Counter(), 0
+    for sample in read_samples(args.file):
+        if sample.comm != args.comm or sample.kernel() or not sample.frames:
+            continue
+        names = sample.names(symbols)
+        branches = [name for name in names if name in want]
+        total += 1
+        found[branches[-1] if branches else "none"] += 1
+        broken += names[-1] != args.entry
+    for name, percent in want.items():
+        share = 100 * found[name] / total if total else 0
+        tap.ok(total >= args.min_samples and abs(share - float(percent)) <= args.within,
+               f"{args.label}: {name} has {percent} %",
+               f"{share:.1f} % of {total} samples")
+    share = 100 * broken / total if total else 100
+    tap.ok(share <= 3, f"{args.label}: user chains end at {args.entry}",
+           f"{broken} of {total} do not = {share:.2f} %")
+
+
+def kernel_paths(samples, comm):
+    """Which kernel functions were seen below which: the set of (caller, callee) pairs."""
+    functions = collections.Counter()
+    for sample in samples:
+        if not re.fullmatch(comm, sample.comm):
+            continue
+        for name in {sym for ip, sym, _ in sample.frames if ip >> 63}:
+            functions[name] += 1
+    return functions
+
+
+def check_paths(tap, args):
+    """Functions on each system call's path, as the guest's own perf saw them, are seen by us."""
+    ours = kernel_paths(read_samples(args.file), args.comm)
+    theirs = kernel_paths(read_samples(args.peer), args.comm)
+    total = sum(1 for s in read_samples(args.peer) if re.fullmatch(args.comm, s.comm) and s.kernel())
+    # Rare functions are a matter of luck on both sides: compare those in 2 % of perf's samples.
+    common = [name for name, nr in theirs.items()
+              if nr >= max(10, total * 0.02) and name != "[unknown]"]
+    missing = [name for name in common if not ours[name]]
+    tap.ok(len(common) >= args.min_functions and not missing,
+           f"{args.label}: functions that the guest's own perf shows",
+           f"{len(common) - len(missing)} of {len(common)} seen, missing {missing[:10]}")
+    for path in args.path or []:
+        want = path.split(">")
+        seen = any(is_subsequence(want, list(reversed(s.names())))
+                   for s in read_samples(args.file) if s.kernel())
+        tap.ok(seen, f"{args.label}: path {path}")
+
+
+def is_subsequence(want, names):
+    rest = iter(names)
+    return all(any(re.fullmatch(w, name) for name in rest) for w in want)
+
+
+def distribution(path, comm):
+    chains = collections.Counter()
+    for sample in read_samples(path):
+        if re.fullmatch(comm, sample.comm) and sample.frames:
+            # By function, as addresses within a loop vary.
+            chains[tuple((ip if ip >> 63 == 0 else sym) for ip, sym, _ in sample.frames[1:])] += 1
+    return chains
+
+
+def check_agree(tap, args):
+    """Two recordings of the same workload: each frequent chain's share differs by chance only."""
+    a, b = distribution(args.file, args.comm), distribution(args.peer, args.comm)
+    na, nb = sum(a.values()), sum(b.values())
+    worst, off = 0.0, []
+    if not na or not nb:
+        tap.ok(False, f"{args.label}: same distribution of chains", f"{na} and {nb} samples")
+        return
+    frequent = [chain for chain, nr in (a + b).most_common(20) if nr >= (na + nb) * 0.01]
+    for chain in frequent:
+        p, q = a[chain] / na, b[chain] / nb
+        pooled = (a[chain] + b[chain]) / (na + nb)
+        sigma = math.sqrt(pooled * (1 - pooled) * (1 / na + 1 / nb))
+        z = abs(p - q) / sigma if sigma else 0
+        # The guest's own load drifts from one recording to the next: a floor of some points.
+        if z > args.sigmas and abs(p - q) > args.floor / 100:
+            off.append(f"{100 * p:.1f} % against {100 * q:.1f} %: {chain[:3]}")
+        worst = max(worst, abs(p - q))
+    tap.ok(min(na, nb) >= args.min_samples and not off,
+           f"{args.label}: same distribution of chains",
+           f"{len(frequent)} frequent chains, {na} and {nb} samples, "
+           f"largest difference {100 * worst:.1f} points; {off[:3]}")
+
+
+def check_names(tap, args):
+    """Comms that must be there, and the share of kernel frames without a name."""
+    samples = read_samples(args.file)
+    comms = {sample.comm for sample in samples}
+    for comm in args.comms.split(","):
+        tap.ok(any(re.fullmatch(comm, seen) for seen in comms), f"{args.label}: comm {comm}",
+               f"{sorted(comms)[:20]}")
+    frames = [f for s in samples for f in s.frames if f[0] >> 63]
+    unknown = sum(1 for f in frames if f[1] == "[unknown]")
+    share = 100 * unknown / len(frames) if frames else 100
+    tap.ok(share <= args.max_unknown, f"{args.label}: kernel frames have names",
+           f"{unknown} of {len(frames)} have none")
+
+
+ACCOUNT = re.compile(r"(\d+) events = (\d+) samples(.*)")
+
+
+def check_account(tap, args):
+    """The recorder's sum: every event is a sample, lost or skipped, each by name."""
+    text = open(args.file, errors="replace").read()
+    match = ACCOUNT.search(text)
+    if not match:
+        tap.ok(False, f"{args.label}: no sample unaccounted", "no summary found")
+        return
+    events, samples = int(match[1]), int(match[2])
+    parts = [int(n) for n in re.findall(r"\+ (\d+) ", match[3])]
+    tap.ok(events == samples + sum(parts) and samples >= args.min_samples,
+           f"{args.label}: no sample unaccounted", match[0])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("check", choices=["complete", "shares", "paths", "agree", "names", "account"])
+    parser.add_argument("file")
+    parser.add_argument("--label", default="")
+    parser.add_argument("--comm", default=".*")
+    parser.add_argument("--comms", default="")
+    parser.add_argument("--binary")
+    parser.add_argument("--want")
+    parser.add_argument("--entry", default="_start")
+    parser.add_argument("--within", type=float, default=3)
+    parser.add_argument("--min", type=float, default=97)
+    parser.add_argument("--min-samples", type=int, default=100)
+    parser.add_argument("--min-functions", type=int, default=10)
+    parser.add_argument("--max-unknown", type=float, default=1)
+    parser.add_argument("--sigmas", type=float, default=4)
+    parser.add_argument("--floor", type=float, default=3)
+    parser.add_argument("--peer")
+    parser.add_argument("--path", action="append")
+    args = parser.parse_args()
+    tap = Tap()
+    globals()["check_" + args.check](tap, args)
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
