@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
 # What every part of the lab needs: errors, folders, names.
 
 # The exit status of a lab that failed, as opposed to the command it ran.

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
 # /init of a guest. Its image has, besides busybox:
 #   /modules/*.ko      to load, in this order
 #   /lab/start         what to do once up

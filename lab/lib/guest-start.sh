@@ -1,4 +1,5 @@
 # shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only
 # /lab/start of a guest: starts its workloads and its script, as process 1.
 # /lab/workloads has one a line, with arguments. POSIX sh, for busybox and for Debian.
 

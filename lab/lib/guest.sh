@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
 # Guests: stock Debian kernels under QEMU/KVM, inside a lab host.
 
 guest_usage() {

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
 # /init of the lab host: the outer machine's root, read-only, below a tmpfs overlay.
 # The shares are `root` and `io`; the latter holds the job and takes its results.
 

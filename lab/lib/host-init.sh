@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
 # Process 1 of a lab host: sets up what a Debian machine has, runs the job, reports its exit
 # status and ends the machine.
 set -uo pipefail

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
 # The lab host: a QEMU TCG machine with SVM that shares this machine's root file system.
 
 # No EPYC model: it asks for what TCG cannot do and complains. No xsave, and so no AVX: with it a

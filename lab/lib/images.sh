@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
 # Boot images (initramfs), cached under the hash of all that is in them.
 
 LAB_HOST_MODULES=(virtio_pci 9p 9pnet_virtio overlay kvm_amd)

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
 # Debian kernels, fetched once as packages and unpacked in the cache:
 # $LAB_CACHE/kernels/VERSION/{release,vmlinux,boot/vmlinuz-RELEASE,lib/modules/RELEASE}.
 

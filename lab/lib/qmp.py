@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0-only
 """Send one QMP command to a QEMU and print its answer: qmp.py SOCKET JSON."""
 import json
 import socket

@@ -33,7 +33,8 @@ static struct {
 
 static const struct option_spec options[] = {
 	OPT_GROUP("Samples"),
-	OPT_FILE('i', "input", &opt.input, "the recording (default perf.data); - for standard input"),
+	OPT_FILE('i', "input", &opt.input,
+		 "the recording (default perf.data); - for standard input"),
 	OPT_STRING('e', "event", &opt.event, "EVENT", "of several events this one"),
 	OPT_LIST(0, "comm", &opt.comms, "COMM", "only processes of that name"),
 	OPT_STRING(0, "buildid-dir", &opt.debug_dir, "DIR", "symbols are there (default ~/.debug)",

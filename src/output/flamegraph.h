@@ -22,7 +22,7 @@ enum flamegraph_kind {
 struct flamegraph_options {
 	const char *title;
 	const char *const *notes;	/* for the line below; NULL-terminated; may be NULL */
-	const char *unit;		/* of the weights, plural: "samples"; "ns" is shown as time */
+	const char *unit;		/* of the weights, plural: "samples"; "ns" shows as time */
 	bool guest;			/* it is a guest's code: say so */
 	bool inverted;			/* the root at the top */
 };

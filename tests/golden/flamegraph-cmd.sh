@@ -95,7 +95,8 @@ if command -v perf >/dev/null &&
 	contains 'it has the program' "$(paths stock.html)" ' process all;gzip'
 	# perf script's own sum of the periods
 	same 'no sample is missing' \
-		"$(perf script -i stock.data -F period 2>/dev/null | awk '{ s += $1 } END { printf "%d", s }')" \
+		"$(perf script -i stock.data -F period 2>/dev/null |
+			awk '{ s += $1 } END { printf "%d", s }')" \
 		"$(paths stock.html | sed -n '1s/ .*//p')"
 else
 	skip 'a file of stock perf' 'perf cannot record here'

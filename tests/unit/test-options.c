@@ -258,7 +258,8 @@ static void test_durations(void **state)
 		u64 ms;
 	} cases[] = {
 		{ "--duration 10", 10000 }, { "--duration .25", 250 }, { "--duration 200ms", 200 },
-		{ "--duration 2m", 120000 }, { "--duration 1h", 3600000 }, { "--duration 3s", 3000 },
+		{ "--duration 2m", 120000 }, { "--duration 1h", 3600000 },
+		{ "--duration 3s", 3000 },
 	};
 	struct operands operands;
 
