@@ -16,7 +16,7 @@ packages:
 	@scripts/install-packages
 
 demo: all
-	@scripts/demo
+	@KVMPROF_BUILD=$(abspath $(BUILD)) scripts/demo
 
 check: all
 	@tests/run --build $(BUILD) $(ARGS)
