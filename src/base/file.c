@@ -89,12 +89,29 @@ static int make_parent(const char *path)
 	return file_make_dirs(parent);
 }
 
+/* A device or a pipe (/dev/stdout) is written to as it stands: renaming would replace it. */
+static int write_in_place(const char *path, const void *data, size_t size)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	err = fd_write_all(fd, data, size);
+	if (!err && close(TAKE_FD(fd)))
+		err = -errno;
+	return err;
+}
+
 int file_write_atomic(const char *path, const void *data, size_t size)
 {
 	_cleanup_close_ int fd = -1;
 	char temp[PATH_MAX];
+	struct stat st;
 	int err;
 
+	if (!stat(path, &st) && !S_ISREG(st.st_mode))
+		return write_in_place(path, data, size);
 	err = make_parent(path);
 	if (err)
 		return err;

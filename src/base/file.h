@@ -13,7 +13,8 @@ int file_read(int dirfd, const char *path, size_t max, char **ret_data, size_t *
 
 /*
  * Writes @size bytes as @path: a temporary file beside it, then rename, so that neither a crash
- * nor a full disk leaves half a file. Makes missing parent folders (mode 0755).
+ * nor a full disk leaves half a file. Makes missing parent folders (mode 0755). What is there and
+ * no regular file (a device, a pipe) is written to as it stands.
  */
 int file_write_atomic(const char *path, const void *data, size_t size);
 

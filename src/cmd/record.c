@@ -56,7 +56,7 @@ static const struct option_spec record_options[] = {
 		   "frames of a chain, kernel and user each (default 127)"),
 	OPT_GROUP("How"),
 	OPT_CHOICE(0, "capture", &opt.mode, mode_names, "MODE",
-		   "auto, inline, deferred or ptrace"),
+		   "how a sample is taken (default auto)"),
 	OPT_STRING(0, "kick-signal", &opt.kick_signal, "SIGNAL",
 		   "deferred: the signal that this VMM kicks its vCPUs with", .complete = "signal"),
 	OPT_DURATION(0, "duration", &opt.duration_ms, "end after this time"),
@@ -143,6 +143,18 @@ static int parse_signal(const char *text, int *ret)
 	return -EINVAL;
 }
 
+static const char *event_error_text(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return "this host has no such event";
+	case -EBADMSG:
+		return "not perf's event syntax";
+	default:
+		return error_text(err);
+	}
+}
+
 static int fill_capture(struct capture_options *capture, const char **ret_event_why)
 {
 	int err;
@@ -159,7 +171,7 @@ static int fill_capture(struct capture_options *capture, const char **ret_event_
 	err = capture_event_parse(opt.event, &capture->event, ret_event_why);
 	if (err) {
 		log_error("event '%s': %s (see `perf list`)", opt.event ? opt.event : "cycles",
-			  *ret_event_why);
+			  event_error_text(err));
 		return err;
 	}
 	if (opt.freq || opt.period) {

@@ -170,6 +170,16 @@ static void test_file_atomic(void **state)
 	rmdir(dir);
 }
 
+static void test_file_device(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(file_write_atomic("/dev/full", "x", 1), -ENOSPC);
+	assert_int_equal(stat("/dev/full", &st), 0);
+	assert_true(S_ISCHR(st.st_mode));
+}
+
 static void test_vec(void **state)
 {
 	VEC(int) v = VEC_INIT;
@@ -194,6 +204,7 @@ int main(void)
 		cmocka_unit_test(test_hashmap),
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_file_atomic),
+		cmocka_unit_test(test_file_device),
 		cmocka_unit_test(test_vec),
 	};
 
