@@ -42,5 +42,7 @@ int write_seeds(void)
 	err = write_format("end", ORC_FORMAT_END);
 	if (!err)
 		err = write_format("signal", ORC_FORMAT_SIGNAL);
-	return err ? err : write_format("types", ORC_FORMAT_TYPES);
+	if (!err)
+		err = write_format("types", ORC_FORMAT_TYPES);
+	return err ? err : write_format("reordered", ORC_FORMAT_REORDERED);
 }

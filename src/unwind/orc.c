@@ -10,6 +10,8 @@
  *	6.3	sp_reg	bp_reg	type	signal	end	0
  *	6.4	sp_reg	bp_reg	type, 3 bits	signal	0
  *
+ * 7.1 is as 6.4 but for the numbers of the registers.
+ *
  * 4.14 to 4.17 had no end bit; their outermost frames look undefined, and so they are to us.
  */
 #include "unwind/orc.h"
@@ -29,6 +31,8 @@ enum orc_reg {
 	ORC_REG_R13,
 	ORC_REG_BP_INDIRECT,
 	ORC_REG_SP_INDIRECT,
+	ORC_REG_AX,		/* not before 6.4 */
+	ORC_REG_NONE = 15,	/* no format has it */
 };
 
 enum orc_type {
@@ -95,6 +99,18 @@ static int decode_types(u16 flags, struct orc_entry *entry)
 	return entry->type <= ORC_TYPE_REGS_PARTIAL ? 0 : -EBADMSG;
 }
 
+/* The numbers of 7.1 in those of before. */
+static u8 old_register(u8 reg)
+{
+	static const u8 old[] = {
+		ORC_REG_UNDEFINED, ORC_REG_AX, ORC_REG_DX, ORC_REG_SP, ORC_REG_BP, ORC_REG_DI,
+		ORC_REG_R10, ORC_REG_R13, ORC_REG_PREV_SP, ORC_REG_SP_INDIRECT,
+		ORC_REG_BP_INDIRECT,
+	};
+
+	return reg < ARRAY_SIZE(old) ? old[reg] : ORC_REG_NONE;
+}
+
 static int decode_entry(enum orc_format format, const u8 *data, struct orc_entry *ret)
 {
 	u16 flags;
@@ -109,6 +125,10 @@ static int decode_entry(enum orc_format format, const u8 *data, struct orc_entry
 		return decode_end(flags, ret);
 	case ORC_FORMAT_SIGNAL:
 		return decode_signal(flags, ret);
+	case ORC_FORMAT_REORDERED:
+		ret->sp_reg = old_register(ret->sp_reg);
+		ret->bp_reg = old_register(ret->bp_reg);
+		return decode_types(flags, ret);
 	case ORC_FORMAT_TYPES:
 		return decode_types(flags, ret);
 	default:
@@ -121,7 +141,7 @@ static int decode_entry(enum orc_format format, const u8 *data, struct orc_entry
  * pointer itself and adds to what it found there, since 5.12 (87ccc826bf1c "x86/unwind/orc: Change
  * REG_SP_INDIRECT"). Before, it added first, but only entry code used it, with an offset of 0.
  *
- * The kernel leaves out the offset of R10, R13, DI and DX. It is 0 in compiled code. Where it is
+ * The kernel leaves out the offset of R10, R13, DI, DX and AX. It is 0 in compiled code. Where it is
  * not (8 from RDX, asm_exc_nmi before it has copied the frame) the hint is right and the kernel's
  * reading is not: RDX then points at its own saved value, just below the frame.
  */
@@ -136,6 +156,7 @@ static int fill_cfa(const struct orc_entry *entry, struct cfi_row *row)
 		[ORC_REG_R13] = X86_R13,
 		[ORC_REG_BP_INDIRECT] = X86_RBP,
 		[ORC_REG_SP_INDIRECT] = X86_RSP,
+		[ORC_REG_AX] = X86_RAX,
 	};
 
 	if (entry->sp_reg < ORC_REG_DX || entry->sp_reg >= ARRAY_SIZE(regs))
@@ -279,7 +300,7 @@ int orc_table_create(enum orc_format format, u64 ip_base, const void *ip, const 
 	_cleanup_(orc_table_destroy) struct orc_table *table = NULL;
 	int err;
 
-	if (format < ORC_FORMAT_END || format > ORC_FORMAT_TYPES)
+	if (format < ORC_FORMAT_END || format > ORC_FORMAT_REORDERED)
 		return -EOPNOTSUPP;
 	if (nr == 0)
 		return -EBADMSG;

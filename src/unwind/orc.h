@@ -8,12 +8,13 @@
 #include "base/types.h"
 #include "unwind/cfi.h"
 
-/* The three generations of struct orc_entry. They differ in the upper byte of its flags. */
+/* The generations of struct orc_entry: the flags' upper byte differs, in the last the lower. */
 enum orc_format {
 	ORC_FORMAT_UNKNOWN,
 	ORC_FORMAT_END,		/* 4.18, d31a580266ee "x86/unwind/orc: Detect the end …" */
 	ORC_FORMAT_SIGNAL,	/* 6.3, ffb1b4a41016 "x86/unwind/orc: Add 'signal' field …" */
 	ORC_FORMAT_TYPES,	/* 6.4, fb799447ae29 "x86,objtool: Split UNWIND_HINT_EMPTY …" */
+	ORC_FORMAT_REORDERED,	/* 7.1, 1735858caa4b "objtool/x86: Reorder ORC register …" */
 };
 
 /*

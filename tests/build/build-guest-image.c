@@ -45,7 +45,8 @@ struct build_guest_options build_guest_release(size_t release)
 
 	return (struct build_guest_options){
 		.kallsyms = *format,
-		.orc = format->addresses_last ? ORC_FORMAT_TYPES :
+		.orc = format->addressing == KALLSYMS_PLACE ? ORC_FORMAT_REORDERED :
+		       format->addresses_last ? ORC_FORMAT_TYPES :
 		       format->seq_size ? ORC_FORMAT_SIGNAL : ORC_FORMAT_END,
 		.pcpu_hot = format->seq_size && format->addressing == KALLSYMS_BASE_PERCPU,
 		.module_memory = format->addresses_last,
@@ -248,13 +249,13 @@ static void make_module_struct(struct build_btf *b, const struct build_guest *g,
 static void make_orc_struct(struct build_btf *b, enum orc_format format)
 {
 	u32 bits = build_btf_int(b, "unsigned int", 4, 32, 0);
-	struct build_btf_member members[3] = { { "type", bits, 40, format == ORC_FORMAT_TYPES ?
-								   3 : 2 } };
+	bool old = format == ORC_FORMAT_END || format == ORC_FORMAT_SIGNAL;
+	struct build_btf_member members[3] = { { "type", bits, 40, old ? 2 : 3 } };
 	u32 nr = 1;
 
 	if (format != ORC_FORMAT_END)
 		members[nr++] = (struct build_btf_member){ "signal", bits, 43, 1 };
-	if (format != ORC_FORMAT_TYPES)
+	if (old)
 		members[nr++] = (struct build_btf_member){ "end", bits, 44, 1 };
 	build_btf_struct(b, BTF_STRUCT, "orc_entry", 6, members, nr);
 }

@@ -28,12 +28,26 @@ static void add_address(struct build_orc *build, u64 address)
 	build->nr++;
 }
 
+/* ORC_FORMAT_REORDERED has other numbers. */
+static u8 register_number(enum orc_format format, u8 reg)
+{
+	static const u8 reordered[] = {
+		[BUILD_ORC_UNDEFINED] = 0, [BUILD_ORC_AX] = 1, [BUILD_ORC_DX] = 2,
+		[BUILD_ORC_SP] = 3, [BUILD_ORC_BP] = 4, [BUILD_ORC_DI] = 5, [BUILD_ORC_R10] = 6,
+		[BUILD_ORC_R13] = 7, [BUILD_ORC_PREV_SP] = 8, [BUILD_ORC_SP_INDIRECT] = 9,
+		[BUILD_ORC_BP_INDIRECT] = 10,
+	};
+
+	return format == ORC_FORMAT_REORDERED ? reordered[reg] : reg;
+}
+
 void build_orc_add(struct build_orc *build, u64 address, const struct build_orc_entry *entry)
 {
 	add_address(build, address);
 	put_u16(&build->entries, entry->sp_offset);
 	put_u16(&build->entries, entry->bp_offset);
-	put_u16(&build->entries, entry->sp_reg | entry->bp_reg << 4 |
+	put_u16(&build->entries, register_number(build->format, entry->sp_reg) |
+		register_number(build->format, entry->bp_reg) << 4 |
 		upper_flags(build->format, entry) << 8);
 }
 

@@ -6,7 +6,7 @@
 #include "build.h"
 #include "unwind/orc.h"
 
-/* The kernel's numbers. */
+/* The kernel's numbers, as they were before 7.1. */
 enum {
 	BUILD_ORC_UNDEFINED = 0,
 	BUILD_ORC_PREV_SP = 1,
@@ -18,6 +18,7 @@ enum {
 	BUILD_ORC_R13 = 7,
 	BUILD_ORC_BP_INDIRECT = 8,
 	BUILD_ORC_SP_INDIRECT = 9,
+	BUILD_ORC_AX = 10,
 };
 
 enum build_orc_type {

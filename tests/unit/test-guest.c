@@ -272,7 +272,7 @@ static void test_without_types(void **state)
 	struct fixture f;
 
 	(void)state;
-	for (int format = ORC_FORMAT_END; format <= ORC_FORMAT_TYPES; format++) {
+	for (int format = ORC_FORMAT_END; format <= ORC_FORMAT_REORDERED; format++) {
 		options.no_btf = true;
 		options.orc = format;
 		open_options(&f, &options);
