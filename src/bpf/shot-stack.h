@@ -23,7 +23,8 @@ struct shot_hw_frame {
 	u64 ip, cs, flags, sp, ss;
 };
 
-/* The word at hardirq_stack_ptr is the stack's last, and holds the stack pointer that was left
+/*
+ * The word at hardirq_stack_ptr is the stack's last, and holds the stack pointer that was left
  * (arch/x86/include/asm/irq_stack.h, since v5.12; kernel/irq_64.c, "actual TOS").
  */
 SHOT_INLINE int shot_find_irq_stack(struct shot *shot, const struct shot_vm *vm, u64 sp)
@@ -75,7 +76,7 @@ SHOT_FN int shot_find_stack(struct shot *shot, u64 sp)
 	shot->next_sp = 0;
 	shot->stack_end = 0;
 	vm = shot_vm(shot);
-	if (!vm || sp < vm->guest.kernel_start)
+	if (!vm || !vm->guest.valid || sp < vm->guest.kernel_start)
 		return SHOT_STACK_NONE;
 	if (shot->wire.flags & WIRE_F_TASK) {
 		if (sp - shot->wire.task.stack < vm->guest.thread_size) {

@@ -246,8 +246,8 @@ static int parse_named(const struct event_source *source, const char *text,
 }
 
 /*
- * KVM can be set to give the whole PMU to guests (Linux 7.0). A host event that counts in guests then
- * keeps new VMs from starting.
+ * KVM can be set to give the whole PMU to guests (Linux 7.0). A host event that counts in guests
+ * then keeps new VMs from starting.
  */
 static bool vpmu_is_mediated(const struct event_source *source)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The ptrace mode: no BPF. A perf event's own buffer tells of each overflow; the vCPU thread is then
- * stopped, which makes KVM leave to user space and store the registers in kvm_run, the shot is
- * taken from there and from the VMM's memory, and the thread goes on. The guest has run for a
- * little while since the event, so registers are marked as moved.
+ * The ptrace mode: no BPF. A perf event's own buffer tells of each overflow; the vCPU thread is
+ * then stopped, which makes KVM leave to user space and store the registers in kvm_run; the shot
+ * is taken from there and from the VMM's memory, and the thread goes on. The guest has run for a
+ * little while since the event, so registers may have moved.
  */
 #include <linux/kvm.h>
 #include <poll.h>

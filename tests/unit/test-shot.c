@@ -1,0 +1,670 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Taking shots of a guest that was built for it: the code that BPF runs at each event. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "build-shot.h"
+#include "model/sample.h"
+
+static struct build_shot build;
+static struct shot shot;
+
+static int setup(void **state)
+{
+	(void)state;
+	return build_shot_init(&build, MMU_MODE_X86_4LEVEL);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	build_shot_deinit(&build);
+	return 0;
+}
+
+/* Takes it, and checks that the record holds together. */
+static struct sample take(void)
+{
+	struct sample sample;
+
+	build_shot_take(&build, &shot);
+	assert_int_equal(sample_init(&sample, &shot.wire, shot.wire.size), 0);
+	return sample;
+}
+
+static void check_frames(const struct sample *sample, unsigned int nr, u8 stop)
+{
+	assert_int_equal(sample->wire->nr_user_frames, nr);
+	assert_int_equal(sample->wire->user_stop, stop);
+	for (unsigned int i = 0; i < nr; i++)
+		assert_int_equal(sample->user_frames[i], build_shot_return(i));
+}
+
+static void check_task(const struct sample *sample)
+{
+	const struct wire_task *task = &sample->wire->task;
+
+	assert_true(sample->wire->flags & WIRE_F_TASK);
+	assert_int_equal(task->task, BUILD_SHOT_TASK);
+	assert_int_equal(task->tid, 43);
+	assert_int_equal(task->pid, 42);
+	assert_string_equal(task->comm, "worker");
+	assert_int_equal(task->stack, BUILD_SHOT_THREAD);
+}
+
+/* That stack @i of the record is the guest's memory from @sp to @end. */
+static void check_stack(const struct sample *sample, unsigned int i, u64 sp, u64 end, u8 kind)
+{
+	const struct wire_stack *stack = &sample->wire->stacks[i];
+	struct mmu_space space = build_pagetable_space(&build.pt);
+	u8 copied[WIRE_MAX_STACK_BYTES], there[WIRE_MAX_STACK_BYTES];
+
+	assert_true(i < sample->wire->nr_stacks);
+	assert_int_equal(stack->gva, sp);
+	assert_int_equal(stack->size, end - sp);
+	assert_int_equal(stack->kind, kind);
+	assert_int_equal(stack->stop, STOP_COMPLETE);
+	assert_int_equal(sample_read_stack(sample, GVA(sp), copied, end - sp), 0);
+	assert_int_equal(mmu_read(&space, mem_fake_reader(build.mem), GVA(sp), there, end - sp), 0);
+	assert_memory_equal(copied, there, end - sp);
+}
+
+static void set(u64 gva, u64 value)
+{
+	assert_int_equal(build_shot_set(&build, gva, value), 0);
+}
+
+/* The entry that maps @gva, in the guest's last-level table. */
+static u64 leaf_of(u64 gva)
+{
+	return build_pagetable_entry(&build.pt, gva, 0);
+}
+
+static void unmap(u64 gva)
+{
+	assert_int_equal(build_pagetable_put(&build.pt, leaf_of(gva), 0), 0);
+}
+
+static void test_user_chain(void **state)
+{
+	struct sample sample = take();
+
+	(void)state;
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	check_task(&sample);
+	assert_int_equal(sample.wire->flags, WIRE_F_USER | WIRE_F_TASK);
+	assert_int_equal(sample.wire->user_pc, BUILD_SHOT_USER_PC);
+	assert_int_equal(sample.wire->nr_stacks, 0);
+	assert_int_equal(shot.percpu, BUILD_SHOT_PERCPU);
+}
+
+static void test_five_levels(void **state)
+{
+	struct sample sample;
+
+	build_shot_deinit(&build);
+	assert_int_equal(build_shot_init(&build, MMU_MODE_X86_5LEVEL), 0);
+	sample = take();
+	(void)state;
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	check_task(&sample);
+}
+
+/* A frame whose two words are in two pages. */
+static void test_frame_across_pages(void **state)
+{
+	u64 at = BUILD_SHOT_USER + 0xff8;
+	struct sample sample;
+
+	(void)state;
+	set(build_shot_frame(0), at);
+	set(at, build_shot_frame(8));
+	set(at + 8, build_shot_return(1));
+	sample = take();
+	assert_int_equal(sample.wire->nr_user_frames, 2 + BUILD_SHOT_FRAMES - 8);
+	assert_int_equal(sample.user_frames[1], build_shot_return(1));
+	assert_int_equal(sample.user_frames[2], build_shot_return(8));
+	assert_int_equal(sample.wire->user_stop, STOP_COMPLETE);
+}
+
+/* The first frame that is in page @page of the user stack. */
+static unsigned int first_frame_in(unsigned int page)
+{
+	for (unsigned int i = 0;; i++) {
+		if (build_shot_frame(i) + 16 > BUILD_SHOT_USER + page * SHOT_PAGE)
+			return i;
+	}
+}
+
+static void test_hole(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	unmap(BUILD_SHOT_USER + 2 * SHOT_PAGE);
+	sample = take();
+	check_frames(&sample, first_frame_in(2), STOP_NOT_PRESENT);
+}
+
+static void test_host_fault(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	build.fault_hva = BUILD_SHOT_HVA + BUILD_SHOT_USER_GPA + 0x3000 - SHOT_PAGE;
+	sample = take();
+	check_frames(&sample, first_frame_in(1), STOP_HOST_FAULT);
+}
+
+static void test_no_slot(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	build_pagetable_put(&build.pt, leaf_of(BUILD_SHOT_USER + SHOT_PAGE), 0x12345000 | 7);
+	sample = take();
+	check_frames(&sample, first_frame_in(1), STOP_NO_SLOT);
+}
+
+static void expect_stop_at(unsigned int frame, u64 saved_fp, u8 stop)
+{
+	struct sample sample;
+
+	set(build_shot_frame(frame), saved_fp);
+	sample = take();
+	check_frames(&sample, frame + 1, stop);
+}
+
+static void test_bad_pointers(void **state)
+{
+	(void)state;
+	expect_stop_at(5, build_shot_frame(5), STOP_BAD_POINTER);	/* itself */
+	expect_stop_at(5, build_shot_frame(2), STOP_BAD_POINTER);	/* a cycle */
+	expect_stop_at(5, build_shot_frame(5) + 8, STOP_BAD_POINTER);	/* overlapping */
+	expect_stop_at(5, build_shot_frame(6) + 4, STOP_BAD_POINTER);	/* misaligned */
+	expect_stop_at(5, 0x8000000000000000, STOP_BAD_POINTER);
+	expect_stop_at(5, BUILD_SHOT_DIRECT, STOP_BAD_POINTER);		/* the kernel's */
+	expect_stop_at(5, 0x00800000000000f0, STOP_BAD_POINTER);	/* not canonical */
+	expect_stop_at(5, 0x7fff00000000, STOP_NOT_PRESENT);
+	expect_stop_at(5, 0, STOP_COMPLETE);
+}
+
+static void test_first_pointer(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	build.regs.gpr[X86_RBP] = build.regs.gpr[X86_RSP] - 16;	/* below the stack pointer */
+	sample = take();
+	check_frames(&sample, 0, STOP_BAD_POINTER);
+	build.regs.gpr[X86_RBP] = 0;
+	sample = take();
+	check_frames(&sample, 0, STOP_COMPLETE);
+}
+
+static void test_return_addresses(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	set(build_shot_frame(3) + 8, 0);
+	sample = take();
+	check_frames(&sample, 3, STOP_COMPLETE);
+	set(build_shot_frame(3) + 8, 17);
+	sample = take();
+	check_frames(&sample, 3, STOP_BAD_POINTER);
+	set(build_shot_frame(3) + 8, BUILD_SHOT_KERNEL_PC);
+	sample = take();
+	check_frames(&sample, 3, STOP_BAD_POINTER);
+}
+
+static void test_depth(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	for (unsigned int depth = 0; depth <= BUILD_SHOT_FRAMES + 1; depth++) {
+		user_shot_begin(&shot, &build.env);
+		shot.wire.regs = build.regs;
+		shot.max_depth = depth;
+		user_shot_take(&shot, true);
+		assert_int_equal(sample_init(&sample, &shot.wire, shot.wire.size), 0);
+		check_frames(&sample, MIN(depth, BUILD_SHOT_FRAMES),
+			     depth < BUILD_SHOT_FRAMES ? STOP_DEPTH : STOP_COMPLETE);
+	}
+}
+
+static void test_compat(void **state)
+{
+	u64 frame = BUILD_SHOT_FIRST_FRAME;
+	struct sample sample;
+
+	(void)state;
+	/* Pairs of 32-bit words; 32-bit programs live below 4 GiB, the walk does not ask. */
+	assert_int_equal(build_pagetable_map(&build.pt, 0xffd00000, 0xe000, SHOT_PAGE,
+					     MMU_WRITE | MMU_USER), 0);
+	set(0xffd00100, 0x804900000000000 | 0xffd00204);
+	set(0xffd00204, 0x804aaaa00000000);
+	build.regs.bits = 32;
+	build.regs.gpr[X86_RSP] = 0xffd000f0;
+	build.regs.gpr[X86_RBP] = 0xffd00100;
+	sample = take();
+	assert_int_equal(sample.wire->nr_user_frames, 2);
+	assert_int_equal(sample.user_frames[0], 0x8049000);
+	assert_int_equal(sample.user_frames[1], 0x804aaaa);
+	assert_int_equal(sample.wire->user_stop, STOP_COMPLETE);
+	build.regs.bits = 16;
+	build.regs.gpr[X86_RBP] = frame;
+	sample = take();
+	check_frames(&sample, 0, STOP_UNSUPPORTED);
+}
+
+static void test_system_call(void **state)
+{
+	u64 top = BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES, sp = top - 0x1358;
+	struct sample sample;
+
+	(void)state;
+	for (u64 at = sp; at < top - 168; at += 8)
+		set(at, at ^ 0x1111);
+	build_shot_enter_kernel(&build, sp);
+	sample = take();
+	check_task(&sample);
+	assert_int_equal(sample.wire->nr_stacks, 1);
+	check_stack(&sample, 0, sp, top, WIRE_STACK_AT_SP);
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	assert_int_equal(sample.wire->user_pc, BUILD_SHOT_USER_PC);
+	assert_int_equal(sample.wire->user_sp, BUILD_SHOT_FIRST_FRAME - 16);
+	assert_false(sample.wire->flags & WIRE_F_USER);
+}
+
+/* Every place of a stack, among them the first byte and the last word. */
+static void test_whole_stack(void **state)
+{
+	u64 top = BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES;
+	struct sample sample;
+
+	(void)state;
+	for (u64 sp = BUILD_SHOT_THREAD; sp < top; sp += 0x3f8) {
+		build_shot_enter_kernel(&build, sp);
+		sample = take();
+		check_stack(&sample, 0, sp, top, WIRE_STACK_AT_SP);
+	}
+	build_shot_enter_kernel(&build, top - 8);
+	sample = take();
+	check_stack(&sample, 0, top - 8, top, WIRE_STACK_AT_SP);
+}
+
+static void test_irq_stack(void **state)
+{
+	u64 thread_sp = BUILD_SHOT_THREAD + 0x3000, end = BUILD_SHOT_IRQ + BUILD_SHOT_STACK_BYTES;
+	struct sample sample;
+
+	(void)state;
+	set(end - 8, thread_sp);
+	build_shot_enter_kernel(&build, end - 0x208);
+	sample = take();
+	assert_int_equal(sample.wire->nr_stacks, 2);
+	check_stack(&sample, 0, end - 0x208, end, WIRE_STACK_AT_SP);
+	check_stack(&sample, 1, thread_sp, BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES,
+		    WIRE_STACK_THREAD);
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+}
+
+static void test_nmi_in_irq(void **state)
+{
+	u64 irq_sp = BUILD_SHOT_IRQ + 0x3f00, irq_end = BUILD_SHOT_IRQ + BUILD_SHOT_STACK_BYTES;
+	u64 thread_sp = BUILD_SHOT_THREAD + 0x2ff0, end = BUILD_SHOT_NMI + SHOT_PAGE;
+	struct sample sample;
+
+	(void)state;
+	set(irq_end - 8, thread_sp);
+	build_shot_hw_frame(&build, end, 0x10, BUILD_SHOT_KERNEL_PC, irq_sp);
+	build_shot_enter_kernel(&build, end - 0x100);
+	sample = take();
+	assert_int_equal(sample.wire->nr_stacks, 3);
+	check_stack(&sample, 0, end - 0x100, end, WIRE_STACK_AT_SP);
+	check_stack(&sample, 1, irq_sp, irq_end, WIRE_STACK_IRQ);
+	check_stack(&sample, 2, thread_sp, BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES,
+		    WIRE_STACK_THREAD);
+}
+
+/* Stacks that lead to each other end. */
+static void test_stack_loop(void **state)
+{
+	u64 end = BUILD_SHOT_NMI + SHOT_PAGE;
+	struct sample sample;
+
+	(void)state;
+	build_shot_hw_frame(&build, end, 0x10, BUILD_SHOT_KERNEL_PC, end - 0x80);
+	build_shot_enter_kernel(&build, end - 0x100);
+	sample = take();
+	assert_int_equal(sample.wire->nr_stacks, 3);
+}
+
+static void test_entry_stack(void **state)
+{
+	u64 end = BUILD_SHOT_ENTRY + SHOT_PAGE;
+	struct sample sample;
+
+	(void)state;
+	build_shot_hw_frame(&build, end, 0x33, 0x401888, BUILD_SHOT_FIRST_FRAME - 16);
+	set(end - 168 + 32, build_shot_frame(1));
+	/* Nothing pushed yet but the CPU's frame: RBP is the user's. */
+	build_shot_enter_kernel(&build, end - 40);
+	build.regs.gpr[X86_RBP] = BUILD_SHOT_FIRST_FRAME;
+	sample = take();
+	assert_int_equal(sample.wire->nr_stacks, 1);
+	check_stack(&sample, 0, end - 40, end, WIRE_STACK_AT_SP);
+	assert_int_equal(sample.wire->user_pc, 0x401888);
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	/* All pushed: RBP is in there. */
+	build_shot_enter_kernel(&build, end - 168);
+	sample = take();
+	assert_int_equal(sample.wire->nr_user_frames, BUILD_SHOT_FRAMES - 1);
+	assert_int_equal(sample.user_frames[0], build_shot_return(1));
+}
+
+/* SYSCALL's first instructions: in the kernel, on the user's stack. */
+static void test_syscall_edge(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	build_shot_enter_kernel(&build, BUILD_SHOT_FIRST_FRAME - 16);
+	build.regs.gpr[X86_RCX] = 0x401999;
+	build.regs.gpr[X86_RBP] = BUILD_SHOT_FIRST_FRAME;
+	build.regs.x86.gs_base = 0;
+	build.regs.x86.kernel_gs_base = BUILD_SHOT_PERCPU;
+	sample = take();
+	check_task(&sample);
+	assert_int_equal(sample.wire->nr_stacks, 0);
+	assert_int_equal(sample.wire->user_pc, 0x401999);
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+}
+
+static void test_unknown_stack(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	/* Mapped, but no stack of this task's: to the page's end, and marked as cut. */
+	build_shot_enter_kernel(&build, BUILD_SHOT_DIRECT + 0xe100);
+	sample = take();
+	assert_int_equal(sample.wire->nr_stacks, 1);
+	assert_int_equal(sample.wire->stacks[0].size, 0xf00);
+	assert_int_equal(sample.wire->stacks[0].stop, STOP_STACK_CUT);
+}
+
+static void test_stack_hole(void **state)
+{
+	u64 sp = BUILD_SHOT_THREAD + 0x2800;
+	struct sample sample;
+
+	(void)state;
+	unmap(BUILD_SHOT_THREAD + 0x3000);
+	build_shot_enter_kernel(&build, sp);
+	sample = take();
+	assert_int_equal(sample.wire->stacks[0].size, 0x800);
+	assert_int_equal(sample.wire->stacks[0].stop, STOP_NOT_PRESENT);
+	/* Where the user's registers are is in the hole too. */
+	check_frames(&sample, 0, STOP_NOT_PRESENT);
+	assert_int_equal(sample.wire->user_pc, 0);
+}
+
+static void test_kthread(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	set(BUILD_SHOT_TASK + build.vm.guest.task_mm_offset, 0);
+	build_shot_enter_kernel(&build, BUILD_SHOT_THREAD + 0x3e00);
+	sample = take();
+	assert_true(sample.wire->flags & WIRE_F_KTHREAD);
+	check_frames(&sample, 0, STOP_NONE);
+	assert_int_equal(sample.wire->nr_stacks, 1);
+}
+
+/* Workers that the kernel makes for a user process have no user registers. */
+static void test_no_user_regs(void **state)
+{
+	u64 top = BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES;
+	struct sample sample;
+
+	(void)state;
+	build_shot_hw_frame(&build, top, 0x33, 0, 0);
+	build_shot_enter_kernel(&build, BUILD_SHOT_THREAD + 0x3e00);
+	sample = take();
+	check_frames(&sample, 0, STOP_NONE);
+	build_shot_hw_frame(&build, top, 0x10, BUILD_SHOT_USER_PC, 0);
+	sample = take();
+	check_frames(&sample, 0, STOP_BAD_POINTER);
+}
+
+static void test_unknown_kernel(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	build.vm.guest.valid = 0;
+	sample = take();
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	assert_false(sample.wire->flags & (WIRE_F_TASK | WIRE_F_TASK_FAULT));
+	build_shot_enter_kernel(&build, BUILD_SHOT_THREAD + 0x3000);
+	sample = take();
+	check_frames(&sample, 0, STOP_NONE);
+	assert_int_equal(sample.wire->nr_stacks, 0);
+}
+
+static void test_percpu_base(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	/* A user's own GS base in the kernel's half fools nobody. */
+	build.regs.x86.gs_base = BUILD_SHOT_DIRECT + 0x5000;
+	sample = take();
+	check_task(&sample);
+	/* No other base to be had: the one that was seen before. */
+	build.regs.x86.kernel_gs_base = 0;
+	sample = take();
+	assert_true(sample.wire->flags & WIRE_F_TASK_FAULT);
+	user_shot_begin(&shot, &build.env);
+	shot.wire.regs = build.regs;
+	shot.percpu = BUILD_SHOT_PERCPU;
+	user_shot_take(&shot, true);
+	assert_int_equal(sample_init(&sample, &shot.wire, shot.wire.size), 0);
+	check_task(&sample);
+}
+
+static void test_task_fault(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	unmap(BUILD_SHOT_TASK + 0xc0);	/* its second page */
+	sample = take();
+	assert_true(sample.wire->flags & WIRE_F_TASK_FAULT);
+	assert_false(sample.wire->flags & WIRE_F_TASK);
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	set(BUILD_SHOT_PERCPU + build.vm.guest.current_task_offset, 0x1234);
+	sample = take();
+	assert_true(sample.wire->flags & WIRE_F_TASK_FAULT);
+}
+
+/* User mode on tables without the kernel: the second page of a pair; the kernel's are the first. */
+static void test_page_table_isolation(void **state)
+{
+	const u8 *root = mem_fake_page(build.mem, GPA(build.pt.root));
+	struct sample sample;
+
+	(void)state;
+	memcpy(mem_fake_page(build.mem, GPA(0x40000)), root, SHOT_PAGE);
+	memcpy(mem_fake_page(build.mem, GPA(0x41000)), root, SHOT_PAGE / 2);
+	build.regs.x86.cr3 = 0x41000;
+	sample = take();
+	check_task(&sample);
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	/* Not a pair: nothing found there either, and the user's tables serve on. */
+	memset(mem_fake_page(build.mem, GPA(0x40000)), 0, SHOT_PAGE);
+	sample = take();
+	assert_true(sample.wire->flags & WIRE_F_TASK_FAULT);
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+}
+
+static u64 change_at;
+
+static void remap_page(struct build_shot *b, u64 nr)
+{
+	if (nr == change_at)
+		build_pagetable_put(&b->pt, leaf_of(BUILD_SHOT_USER + SHOT_PAGE), 0xe000 | 7);
+}
+
+/* The other vCPUs take a page of the user stack away: before, while or after it is read. */
+static void test_changed(void **state)
+{
+	unsigned int marked = 0, unmarked = 0;
+	u64 entry, reads;
+
+	(void)state;
+	take();
+	reads = build.reads;
+	entry = build_pagetable_get(&build.pt, leaf_of(BUILD_SHOT_USER + SHOT_PAGE));
+	build.before_read = remap_page;
+	for (change_at = 0; change_at <= reads; change_at++) {
+		struct sample sample;
+
+		build.reads = 0;
+		build_pagetable_put(&build.pt, leaf_of(BUILD_SHOT_USER + SHOT_PAGE), entry);
+		sample = take();
+		if (sample.wire->flags & WIRE_F_CHANGED)
+			marked++;
+		else	/* all of the old page, or all of the new one, which is empty */
+			check_frames(&sample, sample.wire->nr_user_frames, STOP_COMPLETE);
+		unmarked += !(sample.wire->flags & WIRE_F_CHANGED);
+	}
+	assert_true(marked >= 5);
+	assert_true(unmarked >= 5);
+}
+
+/* Bits that the CPU sets by itself are no change. */
+static void set_accessed(struct build_shot *b, u64 nr)
+{
+	u64 leaf = leaf_of(BUILD_SHOT_USER);
+
+	(void)nr;
+	build_pagetable_put(&b->pt, leaf, build_pagetable_get(&b->pt, leaf) ^ 0x60);
+}
+
+static void test_accessed(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	build.before_read = set_accessed;
+	sample = take();
+	assert_false(sample.wire->flags & WIRE_F_CHANGED);
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+}
+
+/* One slot for each page, in a table with gaps, at addresses in another order. */
+static void test_many_slots(void **state)
+{
+	struct mem_slots *slots = &build.vm.slots;
+	struct sample sample;
+
+	(void)state;
+	slots->nr = MEM_MAX_SLOTS;
+	for (u32 i = 0; i < slots->nr; i++) {
+		u64 page = i < BUILD_SHOT_PAGES ? i : 2 * i;
+
+		slots->slots[i] = (struct mem_slot){
+			.gpa = page * SHOT_PAGE,
+			.size = SHOT_PAGE,
+			.hva = BUILD_SHOT_HVA + (0x100000 - 3 * page) * SHOT_PAGE,
+		};
+	}
+	sample = take();
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	check_task(&sample);
+	for (u32 nr = 0; nr < BUILD_SHOT_PAGES; nr++) {
+		slots->nr = nr;
+		take();
+	}
+}
+
+/* A large page of which the host has but a part. */
+static void test_large_page(void **state)
+{
+	u64 gva = 0xffff889000000000;
+	struct sample sample;
+
+	(void)state;
+	assert_int_equal(build_pagetable_map(&build.pt, gva, 0, 2 << 20, MMU_WRITE), 0);
+	build.regs.x86.kernel_gs_base = gva + 0x1000;
+	set(BUILD_SHOT_PERCPU + build.vm.guest.current_task_offset, gva + 0x2f40);
+	sample = take();
+	assert_true(sample.wire->flags & WIRE_F_TASK);
+	assert_int_equal(sample.wire->task.tid, 43);
+	assert_string_equal(sample.wire->task.comm, "worker");
+	assert_true(build.vm.slots.slots[0].size < 2 << 20);
+}
+
+/* Registers only: no memory is touched. */
+static void test_no_walk(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	user_shot_begin(&shot, &build.env);
+	shot.wire.regs = build.regs;
+	user_shot_take(&shot, false);
+	assert_int_equal(sample_init(&sample, &shot.wire, shot.wire.size), 0);
+	assert_int_equal(sample.wire->size, sizeof(struct wire_sample));
+	assert_int_equal(build.reads, 0);
+	assert_int_equal(sample.wire->user_stop, STOP_NONE);
+}
+
+/* Whatever read fails, the record holds together. */
+static void test_every_failure(void **state)
+{
+	u64 end = BUILD_SHOT_NMI + SHOT_PAGE, reads;
+
+	(void)state;
+	build_shot_hw_frame(&build, end, 0x10, BUILD_SHOT_KERNEL_PC, BUILD_SHOT_IRQ + 0x3f00);
+	set(BUILD_SHOT_IRQ + BUILD_SHOT_STACK_BYTES - 8, BUILD_SHOT_THREAD + 0x2ff0);
+	build_shot_enter_kernel(&build, end - 0x100);
+	take();
+	reads = build.reads;
+	assert_true(reads > 50 && reads < 1000);
+	for (build.failing_read = 1; build.failing_read <= reads; build.failing_read++) {
+		build.reads = 0;
+		take();
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(user_chain),      TEST(five_levels),	TEST(frame_across_pages),
+		TEST(hole),	       TEST(host_fault),	TEST(no_slot),
+		TEST(bad_pointers),    TEST(first_pointer),	TEST(return_addresses),
+		TEST(depth),	       TEST(compat),		TEST(system_call),
+		TEST(whole_stack),     TEST(irq_stack),		TEST(nmi_in_irq),
+		TEST(stack_loop),      TEST(entry_stack),	TEST(syscall_edge),
+		TEST(unknown_stack),   TEST(stack_hole),	TEST(kthread),
+		TEST(no_user_regs),    TEST(unknown_kernel),	TEST(percpu_base),
+		TEST(task_fault),      TEST(page_table_isolation), TEST(changed),
+		TEST(accessed),	       TEST(many_slots),	TEST(large_page),
+		TEST(no_walk),	       TEST(every_failure),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
