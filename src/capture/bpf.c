@@ -104,7 +104,7 @@ static const char *load_reason(int err)
 	switch (err) {
 	case -EPERM:
 	case -EACCES:
-		return "BPF is not permitted: run as root, and see whether the kernel is locked down";
+		return "BPF is not permitted: not root, or the kernel is locked down";
 	case -ENOENT:
 	case -ESRCH:
 		return "the host kernel or KVM has no BTF";
@@ -255,7 +255,7 @@ static int attach_tracepoint(struct capture *capture)
 	char group[sizeof(capture->options.event.name)];
 	char *name;
 
-	strcpy(group, capture->options.event.name);
+	memcpy(group, capture->options.event.name, sizeof(group));
 	name = strchr(group, ':');
 	if (!name)
 		return -EINVAL;

@@ -21,7 +21,7 @@ enum capture_mode {
 
 const char *capture_mode_name(enum capture_mode mode);
 
-/* An event as perf_event_open takes it; made by capture_event_parse(), which sets a frequency. */
+/* An event as perf_event_open takes it; made by capture_event_parse(), with a frequency. */
 struct capture_event {
 	char name[64];
 	u32 type;
@@ -47,11 +47,11 @@ struct capture_counts {
 	u64 events;		/* overflows that reached us */
 	u64 samples;		/* records delivered */
 	u64 host;		/* skipped: not in the guest */
-	u64 filtered;		/* skipped: in a guest mode (user, kernel) that the event excludes */
+	u64 filtered;		/* skipped: in the guest's user or kernel mode, excluded */
 	u64 lost_ring;		/* no room in the ring buffer */
-	u64 lost_pending;	/* deferred: joined to the event before, which still waits */
+	u64 lost_pending;	/* joined to the event before, which waits for its exit or stop */
 	u64 lost_signal;	/* deferred: the kick failed */
-	u64 lost_exit;		/* deferred: the thread ended, or the run did, before its exit came */
+	u64 lost_exit;		/* the thread or the run ended before the exit or stop came */
 	u64 lost_stop;		/* ptrace: the thread did not stop, or was not in the guest then */
 	u64 lost_kernel;	/* the kernel says it dropped or throttled */
 	u64 unknown_vcpu;	/* a thread that was not yet known */

@@ -328,7 +328,7 @@ int events_parse(const struct event_source *source, const char *text, struct cap
 	} else {
 		if (strlen(text) >= sizeof(event.name))
 			return -E2BIG;
-		strcpy(event.name, text);
+		memcpy(event.name, text, strlen(text) + 1);
 		err = parse_named(source, text, &event);
 		event.exclude_host = is_hardware(&event);
 	}

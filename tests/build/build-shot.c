@@ -118,9 +118,9 @@ static int put_frames(struct build_shot *build)
 	int err = 0;
 
 	for (unsigned int i = 0; i < BUILD_SHOT_FRAMES && !err; i++) {
-		bool last = i == BUILD_SHOT_FRAMES - 1;
+		u64 next = i == BUILD_SHOT_FRAMES - 1 ? 0 : build_shot_frame(i + 1);
 
-		err = build_shot_set(build, build_shot_frame(i), last ? 0 : build_shot_frame(i + 1));
+		err = build_shot_set(build, build_shot_frame(i), next);
 		err = err ?: build_shot_set(build, build_shot_frame(i) + 8, build_shot_return(i));
 	}
 	return err;
