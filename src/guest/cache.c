@@ -339,7 +339,9 @@ int cache_add(struct guest_cache *cache, const struct image *image, struct kerne
 	struct known known = { .build = build };
 	int err;
 
-	if (!build->build_id.size || build->symbols->addressing == KALLSYMS_ABSOLUTE)
+	/* A part that was not found has no bytes to compare: what says it is missing elsewhere? */
+	if (!build->build_id.size || build->partial ||
+	    build->symbols->addressing == KALLSYMS_ABSOLUTE)
 		return 0;
 	known.fingerprint = fingerprint_of(cache, image, build);
 	kernel_build_get(build);

@@ -15,8 +15,8 @@ int cache_find(struct guest_cache *cache, const struct image *image,
 
 /*
  * Keeps @build, which was made of @image, in memory and in the folder. Builds without a build id,
- * or with addresses that loading changes, are not kept. An error says why the folder does not have
- * it; the guest is none the worse.
+ * with addresses that loading changes, or of which only a part was found are not kept. An error
+ * says why the folder does not have it; the guest is none the worse.
  */
 int cache_add(struct guest_cache *cache, const struct image *image, struct kernel_build *build);
 

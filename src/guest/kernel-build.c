@@ -278,8 +278,11 @@ static void read_types(struct facts *facts)
 
 	bytes = between(facts, SYM_START_BTF, SYM_STOP_BTF, &size);
 	err = bytes ? btf_create(bytes, size, &btf) : search_btf(facts, &btf);
-	if (err)
+	if (err) {
+		/* With symbols of data, one for the BTF would be there if the BTF was. */
+		facts->build->partial |= bytes || !facts->symbols[SYM_LINUX_BANNER];
 		return;
+	}
 	if (bytes)
 		set_span(facts, SPAN_BTF, bytes, btf_bytes(btf));
 	facts->build->has_btf = true;
@@ -303,8 +306,10 @@ static int read_orc(struct facts *facts)
 	build->layout.orc_format = orc_guess_format(entries, nr, build->layout.orc_format);
 	err = orc_table_create(build->layout.orc_format, ip - facts->image->data, ip, entries, nr,
 			       &build->orc);
-	if (err)
+	if (err) {
+		build->partial = true;
 		return err == -ENOMEM ? err : 0;
+	}
 	set_span(facts, SPAN_ORC_IP, ip, nr * sizeof(s32));
 	set_span(facts, SPAN_ORC, entries, (size_t)nr * ORC_ENTRY_SIZE);
 	return 0;

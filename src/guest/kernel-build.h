@@ -67,6 +67,7 @@ struct kernel_build {
 	u32 thread_size;	/* bytes of a kernel stack */
 	u32 pt_regs_top;	/* from the stack's end down to the end of the user pt_regs */
 	bool has_btf;
+	bool partial;		/* there was more, but it made no sense or was not found */
 	struct build_place places[PLACE_NR];
 	struct kernel_layout layout;
 	struct kallsyms *symbols;

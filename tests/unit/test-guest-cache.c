@@ -200,6 +200,32 @@ static void test_liar(void **state)
 	build_guest_deinit(&honest);
 }
 
+/* Nor does one whose tables are spoiled take them away from others. */
+static void test_spoiled_tables(void **state)
+{
+	static const u32 spoiled[] = { BUILD_GUEST_BTF, BUILD_GUEST_ORC_IP };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(spoiled); i++) {
+		_cleanup_(guest_cache_destroy) struct guest_cache *cache = NULL;
+		struct build_guest bad, good;
+		struct guest *guest;
+
+		open_build(&bad, 6, 0);
+		open_build(&good, 6, 0);
+		build_guest_poke_u64(&bad, bad.start + spoiled[i], ~0ULL << 40);
+		assert_int_equal(guest_cache_create(NULL, &cache), 0);
+		guest = identify(&bad, cache, NULL);
+		assert_false(guest_kernel(guest)->has_btf && guest_kernel(guest)->has_orc);
+		guest_destroy(guest);
+		guest = identify(&good, cache, NULL);
+		assert_true(guest_kernel(guest)->has_btf && guest_kernel(guest)->has_orc);
+		guest_destroy(guest);
+		build_guest_deinit(&bad);
+		build_guest_deinit(&good);
+	}
+}
+
 /* Every span counts, and nothing else of the image does. */
 static void test_what_counts(void **state)
 {
@@ -353,6 +379,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_same_kernel, setup, teardown),
 		cmocka_unit_test(test_memory_only),
 		cmocka_unit_test_setup_teardown(test_liar, setup, teardown),
+		cmocka_unit_test(test_spoiled_tables),
 		cmocka_unit_test(test_what_counts),
 		cmocka_unit_test_setup_teardown(test_damaged_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unusable_dir, setup, teardown),
