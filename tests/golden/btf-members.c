@@ -12,7 +12,7 @@
 
 static void answer(const struct btf *btf, const char *name, const char *path)
 {
-	struct btf_member member;
+	struct btf_member member = { 0 };
 	u64 size;
 	u32 type;
 	int err = btf_find(btf, BTF_STRUCT, name, &type);
