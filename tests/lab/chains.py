@@ -208,6 +208,62 @@ def check_names(tap, args):
            f"{unknown} of {len(frames)} have none")
 
 
+INSN = re.compile(r"^\s*([0-9a-f]+):")
+
+
+def call_sites(binary):
+    """Return address of each call in @binary to the name of what it calls; None: anything."""
+    sites, pending = {}, False
+    out = subprocess.run(["objdump", "-d", "--no-show-raw-insn", "-w", binary], check=True,
+                         capture_output=True, text=True).stdout
+    for line in out.splitlines():
+        match = INSN.match(line)
+        if not match:
+            continue
+        if pending is not False:
+            sites[int(match[1], 16)] = pending
+            pending = False
+        call = re.search(r"\tcall\w*\s+(?:[0-9a-f]+ <([^>+]+)>|\*)", line)
+        if call:
+            pending = call[1]
+    return sites
+
+
+def inconsistency(sample, symbols, sites):
+    """Why the user part cannot be a chain of this program, or None."""
+    user = [ip for ip, _, _ in sample.frames if ip >> 63 == 0]
+    for callee, ret in zip(user, user[1:]):
+        if ret not in sites:
+            return f"{ret:#x} follows no call"
+        name = symbols.find(callee)
+        # The leaf may have been interrupted before it made its frame: its caller is then missing.
+        if callee != user[0] and sites[ret] and sites[ret] != name:
+            return f"{symbols.find(ret)} calls {sites[ret]}, not {name}"
+    if user and symbols.find(user[-1]) not in ("_start", "thread_entry", "rt_clone"):
+        return f"ends at {symbols.find(user[-1])}"
+    return None
+
+
+def check_consistent(tap, args):
+    """Every chain that is not marked is one that the program can have had."""
+    symbols, sites = Symbols(args.binary), call_sites(args.binary)
+    total, marked, bad = 0, 0, []
+    for sample in read_samples(args.file):
+        if not re.fullmatch(args.comm, sample.comm) or not sample.frames:
+            continue
+        total += 1
+        if sample.stop != "complete":
+            marked += 1
+            continue
+        why = inconsistency(sample, symbols, sites)
+        if why:
+            bad.append(why)
+    tap.ok(total >= args.min_samples and not bad,
+           f"{args.label}: inconsistent chains are marked",
+           f"{marked} of {total} marked = {100 * marked / max(total, 1):.2f} %, "
+           f"{len(bad)} unmarked and wrong {bad[:5]}")
+
+
 ACCOUNT = re.compile(r"(\d+) events = (\d+) samples(.*)")
 
 
@@ -226,7 +282,8 @@ def check_account(tap, args):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("check", choices=["complete", "shares", "paths", "agree", "names", "account"])
+    parser.add_argument("check", choices=[name[len("check_"):]
+                                           for name in globals() if name.startswith("check_")])
     parser.add_argument("file")
     parser.add_argument("--label", default="")
     parser.add_argument("--comm", default=".*")

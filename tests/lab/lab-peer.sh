@@ -1,0 +1,35 @@
+#!/bin/sh
+# lab: host=6.12 timeout=300
+# SPDX-License-Identifier: GPL-2.0-only
+# What the guest's own `perf record -g` shows of the kernel's side of system calls, we show too.
+set -u
+. "$SRC/tests/lib/tap.sh"
+. "$SRC/tests/lib/chains.sh"
+
+lab=$SRC/lab/lab
+cat >"$TMPDIR/peer" <<SCRIPT
+#!/bin/sh
+echo peer started
+perf record -e cpu-clock -F 499 -g -o /tmp/perf.data -- \\
+	"$BUILD/lab/workloads/syscalls-fp" --seconds 20 >/tmp/log 2>&1
+perf script -i /tmp/perf.data >"\$LAB_OUT/script" 2>>/tmp/log
+cp /tmp/log "\$LAB_OUT/log"
+echo peer done
+SCRIPT
+for kernel in 6.1 6.12; do
+	name=peer-$kernel
+	check "guest $kernel starts" "$lab" guest start "$name" --kernel "$kernel" --cpus 1 --root \
+		--script "$TMPDIR/peer"
+	"$KVMPROF" record --vm "$name" -F 499 --duration 18 -o "$TMPDIR/perf.data" \
+		>"$TMPDIR/said" 2>&1
+	same "guest $kernel: record ends well" 0 $?
+	for _ in $(seq 60); do
+		"$lab" guest output "$name" | grep -q 'peer done' && break
+		sleep 1
+	done
+	"$KVMPROF" script -F +stop -i "$TMPDIR/perf.data" >"$TMPDIR/ours"
+	chains paths "$TMPDIR/ours" --peer "$("$lab" guest dir "$name")/out/script" \
+		--comm syscalls-fp --label "guest $kernel"
+	"$lab" guest stop "$name"
+done
+tap_done
