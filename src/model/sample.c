@@ -82,11 +82,9 @@ const char *stop_reason_text(unsigned int reason)
 	return reason < STOP_NR ? stop_texts[reason] : "unknown";
 }
 
-enum stop_reason chain_stop(const struct chain *chain)
+enum stop_reason stop_reason_join(unsigned int kernel_stop, unsigned int user_stop)
 {
-	if (chain->kernel_stop != STOP_NONE && chain->kernel_stop != STOP_COMPLETE)
-		return chain->kernel_stop;
-	if (chain->user_stop != STOP_NONE)
-		return chain->user_stop;
-	return chain->kernel_stop;
+	if (kernel_stop != STOP_NONE && kernel_stop != STOP_COMPLETE)
+		return kernel_stop;
+	return user_stop != STOP_NONE ? user_stop : kernel_stop;
 }

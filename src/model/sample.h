@@ -58,8 +58,16 @@ struct chain {
 /* "complete", "page not present", … for the user; "unknown" out of range. */
 const char *stop_reason_text(unsigned int reason);
 
-/* STOP_COMPLETE when both parts are, else the reason of the part that ended early. */
-enum stop_reason chain_stop(const struct chain *chain);
+/*
+ * Why a chain of these two parts ended: STOP_COMPLETE when both are complete or absent, else the
+ * reason of the part that ended early, the kernel's first.
+ */
+enum stop_reason stop_reason_join(unsigned int kernel_stop, unsigned int user_stop);
+
+static inline enum stop_reason chain_stop(const struct chain *chain)
+{
+	return stop_reason_join(chain->kernel_stop, chain->user_stop);
+}
 
 /* The address to look up for @frame: one before a return address, so that it lies in the call. */
 static inline u64 frame_lookup_ip(const struct frame *frame)

@@ -7,6 +7,7 @@
 #define PERFDATA_NOTE_H
 
 #include "base/types.h"
+#include "perfdata/reader.h"
 
 #define PERFDATA_NOTE_MAGIC 0x504d564bU	/* "KVMP" in a little-endian file */
 #define PERFDATA_NOTE_VERSION 1
@@ -26,5 +27,8 @@ struct perfdata_note {
 	u8 flags;	/* enum perfdata_note_flags */
 	u32 host_tid;	/* the vCPU's thread */
 };
+
+/* The note of @sample, of either byte order; -ENOENT when it has none that we know. */
+int perfdata_note_read(const struct perfdata_record *sample, struct perfdata_note *ret);
 
 #endif
