@@ -23,12 +23,16 @@
 /* hdr.pref_address in struct boot_params: where the kernel was linked to run, physical. */
 #define BOOT_PARAMS_PREF_ADDRESS 0x258
 
+struct lazy_symbols {
+	const struct symtab *symtab;	/* of the build, at this guest's address; NULL: not yet */
+};
+
 struct guest {
 	const struct mem_reader *mem;
 	struct guest_cache *cache;
 	struct guest_kernel kernel;
 	struct kernel_build *build;	/* NULL until identified */
-	const struct symtab *symtab;	/* of the build */
+	struct lazy_symbols *lazy;	/* made on first use, also of a const guest */
 	struct mmu_space space;		/* the kernel's own page tables */
 	struct modules modules;
 	struct text text;
@@ -41,6 +45,11 @@ int guest_create(const struct mem_reader *mem, struct guest_cache *cache, struct
 
 	if (!guest)
 		return -ENOMEM;
+	guest->lazy = calloc(1, sizeof(*guest->lazy));
+	if (!guest->lazy) {
+		free(guest);
+		return -ENOMEM;
+	}
 	guest->mem = mem;
 	guest->cache = cache;
 	*ret = guest;
@@ -53,9 +62,10 @@ void guest_destroy(struct guest *guest)
 		return;
 	modules_deinit(&guest->modules);
 	text_deinit(&guest->text);
-	if (guest->symtab)
-		kernel_build_put_symtab(guest->build, guest->symtab);
+	if (guest->lazy->symtab)
+		kernel_build_put_symtab(guest->build, guest->lazy->symtab);
 	kernel_build_put(guest->build);
+	free(guest->lazy);
 	free(guest);
 }
 
@@ -158,15 +168,11 @@ static void describe_kernel(struct guest *guest, const struct image *image)
 }
 
 /* Takes over the reference to @build. */
-static int adopt(struct guest *guest, const struct mmu_space *space, const struct image *image,
-		 struct kernel_build *build)
+static void adopt(struct guest *guest, const struct mmu_space *space, const struct image *image,
+		  struct kernel_build *build)
 {
-	int err = kernel_build_get_symtab(build, image->start, &guest->symtab);
+	int err;
 
-	if (err) {
-		kernel_build_put(build);
-		return err;
-	}
 	guest->build = build;
 	choose_space(guest, space, image->start);
 	text_init(&guest->text, guest->mem, &guest->space);
@@ -175,7 +181,6 @@ static int adopt(struct guest *guest, const struct mmu_space *space, const struc
 	err = guest_refresh_modules(guest);
 	if (err)
 		log_debug("guest: modules: %s", error_text(err));
-	return 0;
 }
 
 int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char **ret_why)
@@ -200,10 +205,8 @@ int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char
 		space.root &= ~X86_PTI_USER_ROOT;
 		err = find_kernel(guest, &space, hint, &image, &build, &why);
 	}
-	if (!err) {
-		why = "out of memory";
-		err = adopt(guest, &space, &image, build);
-	}
+	if (!err)
+		adopt(guest, &space, &image, build);
 out:
 	if (err && ret_why)
 		*ret_why = why;
@@ -217,7 +220,11 @@ const struct guest_kernel *guest_kernel(const struct guest *guest)
 
 const struct symtab *guest_kernel_symbols(const struct guest *guest)
 {
-	return guest->symtab;
+	struct lazy_symbols *lazy = guest->lazy;
+
+	if (guest->build && !lazy->symtab)
+		kernel_build_get_symtab(guest->build, guest->kernel.start.addr, &lazy->symtab);
+	return lazy->symtab;
 }
 
 /* Another kernel at this place, or none. A page that cannot be read now is no proof. */
@@ -346,7 +353,7 @@ const struct symtab *guest_find_symbols(const struct guest *guest, gva_t addr,
 		return NULL;
 	if (in_image(guest, addr.addr)) {
 		*ret_module = NULL;
-		return guest->symtab;
+		return guest_kernel_symbols(guest);
 	}
 	module = modules_find(&guest->modules, addr.addr);
 	if (!module)
@@ -355,31 +362,33 @@ const struct symtab *guest_find_symbols(const struct guest *guest, gva_t addr,
 	return module->symtab;
 }
 
-/*
- * Return addresses that follow no call. Tracing puts the first two kinds on the stack in place of
- * the caller's: trampolines that are entered at their start by a return. And a function that has
- * just been traced returns behind its __fentry__ site, which is a 5-byte NOP by the time we look
- * when tracing was switched off since.
- */
-static bool is_special_return(const struct guest *guest, u64 address, const u8 *before, size_t n)
+/* Tracing puts these on the stack in place of the caller's: entered at their start by a return. */
+static bool is_trampoline(const struct guest *guest, u64 address)
 {
-	static const char *const trampolines[] = {
-		"arch_rethook_trampoline", "__kretprobe_trampoline", "kretprobe_trampoline",
-		"return_to_handler",
-	};
+	for (int id = PLACE_RETHOOK; id <= PLACE_GRAPH; id++)
+		if (guest->build->places[id].known &&
+		    address == kernel_build_address(guest->build, id, guest->kernel.start.addr))
+			return true;
+	return false;
+}
+
+/*
+ * A function that has just been traced returns behind its __fentry__ site, which is a 5-byte NOP
+ * by the time we look when tracing was switched off since.
+ */
+static bool follows_traced_entry(const struct guest *guest, u64 address, const u8 *before, size_t n)
+{
 	static const u8 nop5[5] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 	static const u8 endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	const struct guest_module *module;
-	const struct symtab *symtab = guest_find_symbols(guest, GVA(address), &module);
-	const struct symbol *symbol = symtab ? symtab_find(symtab, address) : NULL;
+	const struct symtab *symtab;
+	const struct symbol *symbol;
 
-	if (!symbol)
-		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(trampolines); i++)
-		if (address == symbol->start &&
-		    !strcmp(symtab_name(symtab, symbol), trampolines[i]))
-			return true;
 	if (n < 5 || memcmp(before + n - 5, nop5, 5))
+		return false;
+	symtab = guest_find_symbols(guest, GVA(address), &module);
+	symbol = symtab ? symtab_find(symtab, address) : NULL;
+	if (!symbol)
 		return false;
 	return address == symbol->start + 5 ||
 	       (address == symbol->start + 9 && n >= 9 && !memcmp(before + n - 9, endbr64, 4));
@@ -396,7 +405,8 @@ static int check_bytes(struct guest *guest, u64 address, bool fresh)
 		return err;
 	if (!n)
 		return -EFAULT;
-	if (x86_call_ends_at(before, n) || is_special_return(guest, address, before, n))
+	if (x86_call_ends_at(before, n) || is_trampoline(guest, address) ||
+	    follows_traced_entry(guest, address, before, n))
 		return 0;
 	return -EBADMSG;
 }

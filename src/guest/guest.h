@@ -63,7 +63,10 @@ DEFINE_CLEANUP(struct guest_cache *, guest_cache_destroy)
 
 struct guest;
 
-/* @mem must outlive the guest. @cache may be NULL: every kernel is parsed anew. */
+/*
+ * @mem must outlive the guest. @cache may be NULL: every kernel is parsed anew. A guest belongs to
+ * one thread at a time, const or not: text and symbols are fetched when they are first asked for.
+ */
 int guest_create(const struct mem_reader *mem, struct guest_cache *cache, struct guest **ret);
 void guest_destroy(struct guest *guest);
 DEFINE_CLEANUP(struct guest *, guest_destroy)
@@ -78,7 +81,10 @@ int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char
 /* Never NULL; .os says whether anything was identified. */
 const struct guest_kernel *guest_kernel(const struct guest *guest);
 
-/* Absolute guest addresses (KASLR applied); NULL before identification. */
+/*
+ * Absolute guest addresses (KASLR applied); NULL before identification, or out of memory. Made on
+ * first use, 12 MB for a Debian kernel: recording does not need it.
+ */
 const struct symtab *guest_kernel_symbols(const struct guest *guest);
 
 /*

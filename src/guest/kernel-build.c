@@ -42,6 +42,10 @@ enum symbol_id {
 	SYM_START_INIT_TASK,
 	SYM_END_INIT_TASK,
 	SYM_FRED_ENTRY,
+	SYM_RETHOOK,
+	SYM_OLD_KRETPROBE,
+	SYM_KRETPROBE,
+	SYM_GRAPH,
 	SYM_NR,
 };
 
@@ -73,6 +77,10 @@ static const char *const symbol_names[SYM_NR] = {
 	[SYM_START_INIT_TASK] = "__start_init_task",
 	[SYM_END_INIT_TASK] = "__end_init_task",
 	[SYM_FRED_ENTRY] = "asm_fred_entrypoint_user",
+	[SYM_RETHOOK] = "arch_rethook_trampoline",
+	[SYM_OLD_KRETPROBE] = "kretprobe_trampoline",
+	[SYM_KRETPROBE] = "__kretprobe_trampoline",
+	[SYM_GRAPH] = "return_to_handler",
 };
 
 struct facts {
@@ -132,6 +140,10 @@ static void find_places(struct facts *facts)
 	set_place(facts, PLACE_CURRENT_TASK, SYM_CURRENT_TASK, 0);
 	set_place(facts, PLACE_IRQ_STACK, SYM_IRQ_STACK_PTR, 0);
 	set_place(facts, PLACE_IRQ_STACK, SYM_HARDIRQ_STACK_PTR, 0);
+	set_place(facts, PLACE_RETHOOK, SYM_RETHOOK, 0);
+	set_place(facts, PLACE_KRETPROBE, SYM_OLD_KRETPROBE, 0);
+	set_place(facts, PLACE_KRETPROBE, SYM_KRETPROBE, 0);
+	set_place(facts, PLACE_GRAPH, SYM_GRAPH, 0);
 	if (layout->hot_current_task != LAYOUT_NONE)
 		set_place(facts, PLACE_CURRENT_TASK, SYM_PCPU_HOT, layout->hot_current_task);
 	if (layout->hot_irq_stack != LAYOUT_NONE)
