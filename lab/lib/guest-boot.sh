@@ -22,8 +22,7 @@ if [ -d /modules ]; then
 	done
 fi
 if [ ! -e /lab/root ]; then
-	mkdir -p /dev/shm /dev/pts
-	ip link set lo up
+	mount -t tmpfs tmpfs /tmp
 	exec /bin/sh /lab/start
 fi
 

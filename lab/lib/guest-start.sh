@@ -7,14 +7,14 @@ lab=${0%/*}
 exec </dev/null >/dev/console 2>&1
 export PATH="$lab/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" HOME=/root
 
+mkdir -p /dev/shm /dev/pts
+mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+mount -t devpts devpts /dev/pts
+ip link set lo up
 if [ -e "$lab/root" ]; then
 	export LAB_OUT=/run/kvmprof-lab/out
-	mkdir -p /dev/shm /dev/pts
-	mount -t tmpfs -o mode=1777 tmpfs /dev/shm
-	mount -t devpts devpts /dev/pts
 	mount -t debugfs debugfs /sys/kernel/debug
 	mount -t tracefs tracefs /sys/kernel/tracing
-	ip link set lo up
 	echo -1 >/proc/sys/kernel/perf_event_paranoid
 	echo 0 >/proc/sys/kernel/kptr_restrict
 	if [ -e "$lab/release" ]; then

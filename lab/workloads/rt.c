@@ -246,9 +246,12 @@ void process_start(const char *name, void (*fn)(void *), void *arg)
 	work_exit(0);
 }
 
-void process_wait(int pid)
+int process_wait(int pid)
 {
-	must("wait4", sys(wait4, pid, NULL, 0, NULL));
+	int status = 0;
+
+	must("wait4", sys(wait4, pid, &status, 0, NULL));
+	return status & 0x7f ? 128 : status >> 8 & 0xff;
 }
 
 void work_exit(int status)
@@ -259,8 +262,7 @@ void work_exit(int status)
 
 void work_wait(void)
 {
-	process_wait(-1);
-	work_exit(0);
+	work_exit(process_wait(-1));
 }
 
 const char *program_path(void)

@@ -27,7 +27,7 @@ unsigned long work_argument(unsigned long other);
 /* COUNT more pieces of work were done. Any thread or process may say so. May not return. */
 void work_done(unsigned long count);
 
-/* In the parent of process_start(): wait until a child ends, then end all. */
+/* In the parent of process_start(): wait until a child ends, then end all with its status. */
 _Noreturn void work_wait(void);
 
 /*
@@ -81,8 +81,8 @@ void thread_join(struct thread *thread);
 /* A child process named NAME that runs fn and dies with its parent. */
 void process_start(const char *name, void (*fn)(void *), void *arg);
 
-/* Wait until child PID (-1: any) has ended. */
-void process_wait(int pid);
+/* Wait until child PID (-1: any) has ended; its exit status, 128 when a signal ended it. */
+int process_wait(int pid);
 
 /* The path of this program. */
 const char *program_path(void);

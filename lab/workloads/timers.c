@@ -59,15 +59,16 @@ TREE static void send_packets(void *arg)
 {
 	struct sockaddr_in addr = {
 		.sin_family = AF_INET,
-		.sin_port = __builtin_bswap16(19000),
 		.sin_addr.s_addr = __builtin_bswap32(INADDR_LOOPBACK),
 	};
+	int fd, i, addr_len = sizeof(addr);
 	char packet[256] = {};
-	int fd, i;
 
 	(void)arg;
 	fd = must("socket", sys(socket, AF_INET, SOCK_DGRAM, 0));
 	must("bind", sys(bind, fd, &addr, sizeof(addr)));
+	/* The kernel chose a port. */
+	must("getsockname", sys(getsockname, fd, &addr, &addr_len));
 	must("connect", sys(connect, fd, &addr, sizeof(addr)));
 	for (;;) {
 		for (i = 0; i < 64; i++) {
