@@ -181,10 +181,12 @@ guest_start() {
 		memory=$mem,slots=4,maxmem=4G
 		append="memhp_default_state=online $append"
 	fi
+	# Firmware and kernel look for devices on 256 buses, and each look is an exit of a nested guest.
+	[ -n "$extra" ] || append="pci=lastbus=0 $append"
 	read -ra extra_words <<<"$extra"
 	qemu-system-x86_64 -name "$name,debug-threads=on" \
 		-machine q35,accel=kvm -cpu host -smp "$smp" -m "$memory" \
-		-nodefaults -no-user-config -display none -no-reboot \
+		-nodefaults -no-user-config -display none -no-reboot -bios qboot.rom \
 		-chardev "file,id=console,path=$dir/console.log" -serial chardev:console \
 		-chardev "file,id=output,path=$dir/output.log" -serial chardev:output \
 		-qmp "unix:$dir/qmp,server=on,wait=off" -pidfile "$dir/pid" -daemonize \
@@ -221,11 +223,11 @@ guest_list() {
 	done
 }
 
-# guest_show FILE [-f]
+# guest_show FILE [-f]: a serial line's log.
 guest_show() {
 	case ${2-} in
-	'') cat "$1" ;;
-	-f) exec tail -c +1 -f "$1" ;;
+	'') sed 's/\r$//' "$1" ;;
+	-f) tail -c +1 -f "$1" | sed -u 's/\r$//' ;;
 	*) die "unknown option '$2'" ;;
 	esac
 }
