@@ -23,7 +23,7 @@ struct cursor {
 static inline void cursor_init(struct cursor *c, const void *data, size_t size)
 {
 	c->start = c->pos = data;
-	c->end = c->start + size;
+	c->end = size ? c->start + size : c->start;	/* nothing may be at NULL */
 	c->error_at = 0;
 	c->error = 0;
 	c->swap = false;

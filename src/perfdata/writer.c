@@ -277,7 +277,8 @@ void perfdata_writer_destroy(struct perfdata_writer *writer)
 
 static u8 *put_bytes(u8 *p, const void *data, size_t size)
 {
-	memcpy(p, data, size);
+	if (size)
+		memcpy(p, data, size);
 	return p + size;
 }
 
