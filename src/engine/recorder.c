@@ -536,6 +536,11 @@ int recorder_finish(struct recorder *recorder)
 {
 	int err = capture_stop(recorder->capture);
 
+	/* What was captured before the stop is still in the ring. */
+	if (!err)
+		err = capture_poll(recorder->capture, 0);
+	if (!err)
+		err = recorder->error;
 	vec_for_each(&recorder->targets, target) {
 		int finished = finish_target(recorder, *target);
 
