@@ -428,6 +428,13 @@ static int parse_negated(struct parse *parse, const char *name, size_t len)
 	return 0;
 }
 
+/* Whether the next word can be nothing but the value of @option, which needs none. */
+static bool next_is_value(const struct parse *parse, const struct option_spec *option)
+{
+	return option->optional_arg && !parse->spec->max_operands && parse->next < parse->argc &&
+	       parse->argv[parse->next][0] != '-';
+}
+
 /* @inline_value: what was given in the same word, or NULL. Takes the next word when needed. */
 static int parse_option(struct parse *parse, const struct option_spec *option,
 			const char *inline_value)
@@ -445,6 +452,8 @@ static int parse_option(struct parse *parse, const struct option_spec *option,
 		if (parse->next >= parse->argc)
 			return bad_usage(parse, "option %s needs a value",
 					 option_name(option, name, sizeof(name)));
+		inline_value = parse->argv[parse->next++];
+	} else if (!inline_value && next_is_value(parse, option)) {
 		inline_value = parse->argv[parse->next++];
 	}
 	return option_set(parse, option, inline_value);

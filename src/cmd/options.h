@@ -94,7 +94,8 @@ struct option_spec {
 	u64 min, max;
 	const char *const *choices;	/* NULL-terminated */
 	option_parse_fn parse;
-	bool optional_arg;		/* OPTION_CALLBACK: -gVALUE, --graph=VALUE, or neither */
+	bool optional_arg;		/* OPTION_CALLBACK: -gVALUE, --graph=VALUE, or neither; also
+					 * -g VALUE where the command takes no operands */
 	bool hidden;			/* not in the help */
 	const char *complete;		/* what completes the argument: "file", "dir", "vm", "pid",
 					 * "event", "signal"; NULL: nothing or .choices */

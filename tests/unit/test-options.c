@@ -214,6 +214,13 @@ static void test_optional_argument(void **state)
 	assert_int_equal(opt.graph, 2);
 	assert_int_equal(run("--graph=three", &operands), -1 - STATUS_USAGE);
 	assert_non_null(strstr(said, "--graph: bad value 'three': only two"));
+
+	/* As perf takes it, where a word on its own means nothing else. */
+	spec.max_operands = 0;
+	assert_int_equal(run("-g two -a", &operands), true);
+	assert_int_equal(opt.graph, 2);
+	assert_int_equal(run("-g -a", &operands), true);
+	assert_int_equal(opt.graph, 1);
 }
 
 static void test_lists(void **state)
