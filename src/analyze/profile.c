@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analyze/chaincache.h"
+#include "analyze/epochs.h"
 #include "base/hashmap.h"
-#include "perfdata/format.h"
 
 #define CHAIN_CACHE_BYTES (32UL << 20)
 
@@ -25,8 +25,7 @@ struct loader {
 	VEC(u32) frame_of_symbol;	/* frame + 1; 0: not yet */
 	struct hashmap frame_of_addr;	/* hash of (dso, address) -> frame + 1 */
 	struct hashmap thread_of_ids;	/* pid, tid -> index into profile->threads */
-	struct hashmap map_changes;	/* pid -> how often its mappings changed */
-	u64 kernel_changes;
+	struct epochs epochs;
 	u32 *row_slots;			/* hash of a row's key to its index + 1 */
 	size_t nr_row_slots;
 	VEC(u32) places;
@@ -43,7 +42,7 @@ static void loader_deinit(struct loader *loader)
 	vec_deinit(&loader->frame_of_symbol);
 	hashmap_deinit(&loader->frame_of_addr);
 	hashmap_deinit(&loader->thread_of_ids);
-	hashmap_deinit(&loader->map_changes);
+	epochs_deinit(&loader->epochs);
 	vec_deinit(&loader->places);
 	vec_deinit(&loader->ips);
 	free(loader->row_slots);
@@ -164,25 +163,12 @@ static int resolve_chain(struct loader *loader, const struct perfdata_record *sa
 	return err;
 }
 
-/* Chains mean the same as long as neither the process's mappings nor the kernel's change. */
-static struct chain_tag make_tag(const struct loader *loader,
-				 const struct perfdata_record *sample)
-{
-	const u64 *changes = hashmap_get(&loader->map_changes, sample->pid);
-
-	return (struct chain_tag){ {
-		(u64)sample->pid << 32 | (u32)(changes ? *changes : 0),
-		loader->kernel_changes << 8 | sample->cpumode,
-		sample->sample.ip,
-	} };
-}
-
 static int know_chain(struct loader *loader, const struct perfdata_record *sample,
 		      struct known_chain *ret)
 {
 	const u64 *ips = sample->sample.ips;
 	size_t nr = sample->sample.nr_ips;
-	struct chain_tag tag = make_tag(loader, sample);
+	struct chain_tag tag = epochs_tag(&loader->epochs, sample);
 	const u32 *known;
 	u64 hash;
 	int err;
@@ -366,17 +352,18 @@ static int add_sample(struct loader *loader, const struct perfdata_record *sampl
 	if (err)
 		return err;
 	row.comm = profile->threads.data[row.thread].comm;
-	if (!wanted(loader, sample, row.comm)) {
-		profile->filtered++;
-		return 0;
-	}
 	err = find_event(profile, sample->attr, &event);
-	if (!err)
-		err = know_chain(loader, sample, &chain);
 	if (err)
 		return err;
 	event->samples++;
 	event->period += row.period;
+	if (!wanted(loader, sample, row.comm)) {
+		profile->filtered++;
+		return 0;
+	}
+	err = know_chain(loader, sample, &chain);
+	if (err)
+		return err;
 	row.leaf = chain.leaf;
 	row.self = chain.self;
 	return add_to_row(loader, &row);
@@ -384,23 +371,14 @@ static int add_sample(struct loader *loader, const struct perfdata_record *sampl
 
 static int note_change(struct loader *loader, const struct perfdata_record *record)
 {
-	u64 *changes;
 	u32 thread;
 	int err = resolver_record(loader->profile->resolver, record);
 
-	if (err)
-		return err;
+	if (!err)
+		err = epochs_note(&loader->epochs, record);
 	loader->changes++;
-	if (record->pid == UINT32_MAX) {
-		loader->kernel_changes++;
-		return 0;
-	}
-	changes = hashmap_put(&loader->map_changes, record->pid, NULL);
-	if (!changes)
-		return -ENOMEM;
-	++*changes;
-	if (record->kind != PERFDATA_COMM)
-		return 0;
+	if (err || record->kind != PERFDATA_COMM)
+		return err;
 	return know_thread(loader, record->pid, record->tid, &thread);
 }
 

@@ -48,6 +48,7 @@ struct profile_row {
 	u64 samples;
 };
 
+/* Filtered samples are counted too. */
 struct profile_event {
 	char name[64];
 	u64 samples;
