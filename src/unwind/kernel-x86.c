@@ -348,10 +348,73 @@ static enum stop_reason step_frame_pointer(struct walk *w)
 	return STOP_NONE;
 }
 
+static enum stop_reason step_by_row(struct walk *w, const struct cfi_row *row)
+{
+	switch (row->kind) {
+	case CFI_ROW_END:
+		return STOP_COMPLETE;
+	case CFI_ROW_CALL:
+	case CFI_ROW_REGS:
+	case CFI_ROW_REGS_PARTIAL:
+		return step_row(w, row);
+	default:
+		return STOP_NO_RULE;
+	}
+}
+
+/* Whether @ra follows a call for certain, in a function that has a caller. */
+static bool is_call_site(const struct walk *w, u64 ra)
+{
+	const struct unwind_ops *ops = w->unwinder->ops;
+	struct cfi_row row;
+
+	return is_kernel_text(w, ra) && ops->check_call &&
+	       ops->check_call(w->unwinder->ctx, GVA(ra), false) == 0 &&
+	       ops->find_row(w->unwinder->ctx, GVA(ra - 1), &row) == 0 &&
+	       row.kind != CFI_ROW_END && row.kind != CFI_ROW_UNDEFINED;
+}
+
+/*
+ * Interrupted in a retpoline? Indirect calls go through it (arch/x86/lib/retpoline.S): it calls its
+ * own middle, puts the target over that return address and "returns" to it. Rules there are no
+ * use: the outermost frame (until 6.3), undefined (since 6.4, fb799447ae29), and in the end an
+ * ordinary function that the target would have called. But the stack says it: the caller's return
+ * address is on top, or below the retpoline's own one, or below the target.
+ */
+static bool step_retpoline(struct walk *w)
+{
+	u64 sp = w->gpr[X86_RSP], top[2];
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(top); i++, sp += sizeof(u64)) {
+		if (read_stack(w, sp, &top[i], sizeof(top[i])) != STOP_NONE)
+			return false;
+		if (!is_call_site(w, top[i]))
+			continue;
+		if (move_sp(w, sp + sizeof(u64), false) != STOP_NONE)
+			return false;
+		w->known = 1U << X86_RSP | 1U << X86_RBP;
+		set_pc(w, top[i], FRAME_F_RETURN);
+		return true;
+	}
+	return false;
+}
+
+static bool may_be_retpoline(const struct walk *w, const struct cfi_row *row, enum stop_reason stop)
+{
+	if (!w->exact)
+		return false;
+	if (row->kind == CFI_ROW_END || row->kind == CFI_ROW_UNDEFINED)
+		return true;
+	return row->kind == CFI_ROW_CALL && stop == STOP_BAD_RETURN &&
+	       row->cfa.kind == CFI_REG_OFFSET && row->cfa.reg == X86_RSP &&
+	       row->cfa.offset == sizeof(u64);
+}
+
 /* To the caller's frame: STOP_NONE, or why there is none. */
 static enum stop_reason step(struct walk *w)
 {
 	u64 pc = w->exact ? w->pc : w->pc - 1;
+	enum stop_reason stop;
 	struct cfi_row row;
 	int err;
 
@@ -360,16 +423,10 @@ static enum stop_reason step(struct walk *w)
 		return step_frame_pointer(w);
 	if (err)
 		return err == -EOPNOTSUPP ? STOP_UNSUPPORTED : STOP_NO_RULE;
-	switch (row.kind) {
-	case CFI_ROW_END:
-		return STOP_COMPLETE;
-	case CFI_ROW_CALL:
-	case CFI_ROW_REGS:
-	case CFI_ROW_REGS_PARTIAL:
-		return step_row(w, &row);
-	default:
-		return STOP_NO_RULE;
-	}
+	stop = step_by_row(w, &row);
+	if (stop != STOP_NONE && may_be_retpoline(w, &row, stop) && step_retpoline(w))
+		return STOP_NONE;
+	return stop;
 }
 
 static void walk_init(struct walk *w, const struct unwinder *unwinder, const struct sample *sample,

@@ -111,15 +111,12 @@ static u64 find_user_pc(const struct wire_sample *wire, const struct kernel_end 
 {
 	u64 pc = wire->user_pc;
 
-	*ret_stale = false;
-	if (end->user_regs) {
-		*ret_stale = pc != end->user_pc || wire->user_sp != end->user_sp;
-		return end->user_pc;
-	}
-	if (!pc || !end->at_entry || pc == wire->regs.gpr[X86_RCX])
-		return pc;
-	*ret_stale = true;
-	return in_syscall_entry(wire) ? wire->regs.gpr[X86_RCX] : 0;
+	if (end->user_regs)
+		pc = end->user_pc;
+	else if (pc && end->at_entry && in_syscall_entry(wire))
+		pc = wire->regs.gpr[X86_RCX];
+	*ret_stale = pc != wire->user_pc || (end->user_regs && wire->user_sp != end->user_sp);
+	return pc;
 }
 
 static void add_user_part_below(const struct unwinder *unwinder, const struct sample *sample,
@@ -130,8 +127,6 @@ static void add_user_part_below(const struct unwinder *unwinder, const struct sa
 
 	if (pc)
 		add_user_part(unwinder, sample, pc, !stale, chain);
-	else if (stale)
-		chain->user_stop = STOP_NO_RULE;
 }
 
 void unwind_sample(const struct unwinder *unwinder, const struct sample *sample,

@@ -579,6 +579,7 @@ static void test_no_rule(void **state)
 	(void)state;
 	world_init(&w, IRQ_TOP);
 	push_calls(&w.thread);
+	build_stack_locals(&w.thread, 2);
 	sample_thread(&w, FN_PC(FN_UNDEFINED));
 	w.sample.wire.regs.gpr[X86_RBP] = w.thread.top - 16;	/* tempting, but undefined */
 	assert_chain(&w, STOP_NO_RULE, { FN_PC(FN_UNDEFINED), INT });
@@ -592,6 +593,68 @@ static void test_no_rule(void **state)
 	sample_thread(&w, FN_PC(FN_LEAF));
 	w.sample.wire.regs.gpr[X86_R10] = w.thread.top - 8;
 	assert_chain(&w, STOP_NO_RULE, { FN_PC(FN_LEAF), INT }, { FN_RETURN(FN_R10), RET });
+	world_deinit(&w);
+}
+
+/* FN_END and FN_UNDEFINED in the part of retpolines, see step_retpoline(). */
+static void test_retpoline(void **state)
+{
+	static const enum build_kernel_fn thunks[] = { FN_END, FN_UNDEFINED };
+	struct world w;
+
+	(void)state;
+	world_init(&w, IRQ_TOP);
+	push_calls(&w.thread);
+	for (size_t i = 0; i < ARRAY_SIZE(thunks); i++) {
+		u64 sp = w.thread.sp;
+
+		sample_thread(&w, FN_PC(thunks[i]));
+		assert_chain(&w, STOP_COMPLETE, { FN_PC(thunks[i]), INT },
+			     { FN_RETURN(FN_LOCALS), RET }, { FN_RETURN(FN_FRAME), RET },
+			     { FN_RETURN(FN_END), RET });
+		build_stack_push(&w.thread, FN_RETURN(thunks[i]));
+		sample_thread(&w, FN_PC(thunks[i]));
+		assert_chain(&w, STOP_COMPLETE, { FN_PC(thunks[i]), INT },
+			     { FN_RETURN(FN_LOCALS), RET }, { FN_RETURN(FN_FRAME), RET },
+			     { FN_RETURN(FN_END), RET });
+		w.thread.sp = sp;
+	}
+	/* About to "return" to the target's first byte. */
+	build_stack_push(&w.thread, BUILD_KERNEL_TEXT + FN_FRAME * 0x100);
+	sample_thread(&w, FN_PC(FN_LEAF));
+	assert_chain(&w, STOP_COMPLETE, { FN_PC(FN_LEAF), INT }, { FN_RETURN(FN_LOCALS), RET },
+		     { FN_RETURN(FN_FRAME), RET }, { FN_RETURN(FN_END), RET });
+	world_deinit(&w);
+}
+
+/* Nothing on the stack's top that is certain, and a frame that was not interrupted. */
+static void test_no_retpoline(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, IRQ_TOP);
+	push_calls(&w.thread);
+	build_stack_locals(&w.thread, 2);
+	sample_thread(&w, FN_PC(FN_END));
+	assert_chain(&w, STOP_COMPLETE, { FN_PC(FN_END), INT });
+	w.thread.sp += 16;
+	build_stack_poke(&w.thread, w.thread.sp, FN_RETURN_UNREADABLE(FN_LOCALS));
+	sample_thread(&w, FN_PC(FN_UNDEFINED));
+	assert_chain(&w, STOP_NO_RULE, { FN_PC(FN_UNDEFINED), INT });
+	build_stack_poke(&w.thread, w.thread.sp, FN_RETURN(FN_LOCALS));
+	build_stack_push(&w.thread, FN_RETURN(FN_END));
+	sample_thread(&w, FN_PC(FN_LEAF));
+	assert_chain(&w, STOP_COMPLETE, { FN_PC(FN_LEAF), INT }, { FN_RETURN(FN_END), RET });
+	/* One word too deep, and a frame with locals. */
+	build_stack_poke(&w.thread, w.thread.sp, 0x10ca1);
+	build_stack_push(&w.thread, 0x10ca1);
+	sample_thread(&w, FN_PC(FN_END));
+	assert_chain(&w, STOP_COMPLETE, { FN_PC(FN_END), INT });
+	build_stack_poke(&w.thread, w.thread.sp, FN_RETURN(FN_LOCALS));
+	build_stack_poke(&w.thread, w.thread.sp + 16, 0x10ca1);
+	sample_thread(&w, FN_PC(FN_LOCALS));
+	assert_chain(&w, STOP_BAD_RETURN, { FN_PC(FN_LOCALS), INT });
 	world_deinit(&w);
 }
 
@@ -679,6 +742,8 @@ int main(void)
 		cmocka_unit_test(test_cycles),
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_no_rule),
+		cmocka_unit_test(test_retpoline),
+		cmocka_unit_test(test_no_retpoline),
 		cmocka_unit_test(test_generated_code),
 		cmocka_unit_test(test_generated_code_bad),
 	};
