@@ -73,8 +73,10 @@ static int make_table(struct bench *bench)
 
 	build_orc_end(&build, TEXT);
 	for (u32 i = 1; i < NR_FUNCTIONS; i++) {
+		u64 start = TEXT + i * FUNCTION_SIZE;
+
 		for (size_t s = 0; s < ARRAY_SIZE(steps); s++)
-			build_orc_call(&build, TEXT + i * FUNCTION_SIZE + steps[s].at, steps[s].cfa);
+			build_orc_call(&build, start + steps[s].at, steps[s].cfa);
 	}
 	build_orc_undefined(&build, TEXT + TEXT_SIZE);
 	err = build_orc_table(&build, &bench->table);
@@ -142,7 +144,7 @@ static double now_ns(void)
 	return t.tv_sec * 1e9 + t.tv_nsec;
 }
 
-/* NR_CHAINS chains of which @different are different; the time of it, negative when one is wrong. */
+/* NR_CHAINS chains, @different of them different; the time of it, negative when one is wrong. */
 static double run(struct bench *bench, u32 different)
 {
 	static struct chain chain;
@@ -170,7 +172,7 @@ static int measure(struct bench *bench, u32 different)
 		if (!best || ns < best)
 			best = ns;
 	}
-	printf("unwind, %4u different chains of %u frames: %6.1f ns a frame, %7.0f chains a second\n",
+	printf("unwind, %4u different chains of %u frames: %6.1f ns a frame, %7.0f chains/s\n",
 	       different, NR_FRAMES, best / NR_CHAINS / NR_FRAMES, NR_CHAINS / best * 1e9);
 	return 0;
 }

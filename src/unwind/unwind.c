@@ -125,7 +125,8 @@ static void add_user_part_below(const struct unwinder *unwinder, const struct sa
 	bool stale;
 	u64 pc = find_user_pc(sample->wire, end, &stale);
 
-	if (pc)
+	/* A task that exits has left its memory behind, but its pt_regs are still there. */
+	if (pc && !(sample->wire->flags & WIRE_F_KTHREAD))
 		add_user_part(unwinder, sample, pc, !stale, chain);
 }
 

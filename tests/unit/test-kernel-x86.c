@@ -131,8 +131,9 @@ static void test_calls(void **state)
 		assert_int_equal(build_kernel_init(&w.kernel, formats[i]), 0);
 		push_calls(&w.thread);
 		sample_thread(&w, FN_PC(FN_LEAF));
-		assert_chain(&w, STOP_COMPLETE, { FN_PC(FN_LEAF), INT }, { FN_RETURN(FN_LOCALS), RET },
-			     { FN_RETURN(FN_FRAME), RET }, { FN_RETURN(FN_END), RET });
+		assert_chain(&w, STOP_COMPLETE, { FN_PC(FN_LEAF), INT },
+			     { FN_RETURN(FN_LOCALS), RET }, { FN_RETURN(FN_FRAME), RET },
+			     { FN_RETURN(FN_END), RET });
 		assert_int_equal(w.chain.nr_kernel, 4);
 		assert_int_equal(w.chain.frames[3].kind, FRAME_KERNEL);
 		assert_int_equal(w.chain.user_stop, STOP_NONE);
@@ -464,7 +465,8 @@ static void test_cut_copies(void **state)
 		assert_int_equal(w.chain.kernel_stop, reason);
 		assert_int_equal(w.chain.changed, reason == STOP_CHANGED);
 		assert_true(w.chain.nr < whole.nr);
-		assert_memory_equal(w.chain.frames, whole.frames, w.chain.nr * sizeof(struct frame));
+		assert_memory_equal(w.chain.frames, whole.frames,
+				    w.chain.nr * sizeof(struct frame));
 	}
 	for (u32 size = 0; size < IRQ_TOP - w.other.sp; size++) {
 		sample_other(&w, FN_PC(FN_LEAF));
@@ -560,7 +562,7 @@ static void test_depth(void **state)
 		w.max_depth = depth;
 		unwind(&w);
 		assert_int_equal(w.chain.kernel_stop, STOP_DEPTH);
-		assert_int_equal(w.chain.nr, depth ? MIN(depth, CHAIN_MAX_FRAMES) : CHAIN_MAX_FRAMES);
+		assert_int_equal(w.chain.nr, MIN(depth - 1, CHAIN_MAX_FRAMES - 1) + 1);
 	}
 	/* As many frames as there are is no reason to complain. */
 	w.thread.sp = THREAD_TOP - 8;

@@ -231,6 +231,12 @@ static void test_user_pc_from_chain(void **state)
 	assert_frame(&w, 2, USER_PC, FRAME_USER, FRAME_F_INTERRUPTED);
 	assert_int_equal(w.chain.kernel_stop, STOP_COMPLETE);
 	assert_int_equal(w.chain.user_stop, STOP_NO_RULE);
+	/* The task has no user space any more. */
+	w.sample.wire.flags |= WIRE_F_TASK | WIRE_F_KTHREAD;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 2);
+	assert_int_equal(w.chain.user_stop, STOP_NONE);
+	assert_int_equal(chain_stop(&w.chain), STOP_COMPLETE);
 	world_deinit(&w);
 }
 
