@@ -119,14 +119,28 @@ static u64 find_user_pc(const struct wire_sample *wire, const struct kernel_end 
 	return pc;
 }
 
+/*
+ * Whether the address space is not that of @pc: in execve() the new program's memory comes before
+ * its registers (begin_new_exec() and start_thread()), and the stack and the code that the old
+ * ones point at are not there. Tasks that exit have no memory at all, but pt_regs still.
+ */
+static bool user_space_gone(const struct unwinder *unwinder, const struct wire_sample *wire, u64 pc)
+{
+	const struct unwind_ops *ops = unwinder->ops;
+
+	if (wire->flags & WIRE_F_KTHREAD)
+		return true;
+	return wire->user_stop == STOP_NOT_PRESENT && !wire->nr_user_frames && ops->check_call &&
+	       ops->check_call(unwinder->ctx, GVA(pc), true) == -EFAULT;
+}
+
 static void add_user_part_below(const struct unwinder *unwinder, const struct sample *sample,
 				const struct kernel_end *end, struct chain *chain)
 {
 	bool stale;
 	u64 pc = find_user_pc(sample->wire, end, &stale);
 
-	/* A task that exits has left its memory behind, but its pt_regs are still there. */
-	if (pc && !(sample->wire->flags & WIRE_F_KTHREAD))
+	if (pc && !user_space_gone(unwinder, sample->wire, pc))
 		add_user_part(unwinder, sample, pc, !stale, chain);
 }
 

@@ -240,6 +240,44 @@ static void test_user_pc_from_chain(void **state)
 	world_deinit(&w);
 }
 
+/* In execve(): new memory, old registers. */
+static void test_user_space_replaced(void **state)
+{
+	const u64 gone = 0x401260;	/* check_call(): unreadable */
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	kernel_sample(&w);
+	w.sample.wire.nr_stacks = 0;
+	w.sample.wire.flags = WIRE_F_TASK;
+	w.sample.wire.user_pc = gone;
+	w.sample.wire.user_stop = STOP_NOT_PRESENT;
+	w.sample.wire.nr_user_frames = 0;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 1);
+	assert_int_equal(w.chain.user_stop, STOP_NONE);
+	/* Only the stack is not there, only the code, or the first frame was. */
+	w.sample.wire.user_pc = USER_PC;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 2);
+	assert_int_equal(w.chain.user_stop, STOP_NOT_PRESENT);
+	w.sample.wire.user_pc = gone;
+	w.sample.wire.user_stop = STOP_COMPLETE;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 2);
+	w.sample.wire.user_stop = STOP_NOT_PRESENT;
+	w.sample.wire.nr_user_frames = 1;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 3);
+	/* Nobody to ask. */
+	w.sample.wire.nr_user_frames = 0;
+	w.ops.check_call = NULL;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 2);
+	world_deinit(&w);
+}
+
 /* Entry code on its own stack: pt_regs are those of the entry before, and so are the frames. */
 static void test_stale_regs(void **state)
 {
@@ -392,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_both_parts),
 		cmocka_unit_test(test_both_parts_depth),
 		cmocka_unit_test(test_user_pc_from_chain),
+		cmocka_unit_test(test_user_space_replaced),
 		cmocka_unit_test(test_stale_regs),
 		cmocka_unit_test(test_syscall_entry),
 		cmocka_unit_test(test_not_walked),
