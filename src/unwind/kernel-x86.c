@@ -399,15 +399,54 @@ static bool step_retpoline(struct walk *w)
 	return false;
 }
 
-static bool may_be_retpoline(const struct walk *w, const struct cfi_row *row, enum stop_reason stop)
+/*
+ * Return addresses on top of the stack that the interrupted code left by calling itself, a few bytes
+ * before. Context switches fill the return predictor so, two at a time (__FILL_RETURN_BUFFER,
+ * arch/x86/include/asm/nospec-branch.h), and rules know nothing of the second time round.
+ */
+static unsigned int count_own_calls(const struct walk *w)
 {
-	if (!w->exact)
-		return false;
-	if (row->kind == CFI_ROW_END || row->kind == CFI_ROW_UNDEFINED)
+	const struct unwind_ops *ops = w->unwinder->ops;
+	unsigned int nr = 0;
+	u64 ra;
+
+	while (nr < 2 && ops->check_call &&
+	       read_stack(w, w->gpr[X86_RSP] + nr * sizeof(ra), &ra, sizeof(ra)) == STOP_NONE &&
+	       w->pc - ra < 16 && ops->check_call(w->unwinder->ctx, GVA(ra), false) == 0)
+		nr++;
+	return nr;
+}
+
+/* Once more with the stack as it was before such calls. */
+static bool step_own_calls(struct walk *w, const struct cfi_row *row)
+{
+	u64 sp = w->gpr[X86_RSP];
+
+	w->gpr[X86_RSP] += count_own_calls(w) * sizeof(u64);
+	if (w->gpr[X86_RSP] != sp && step_by_row(w, row) == STOP_NONE)
 		return true;
-	return row->kind == CFI_ROW_CALL && stop == STOP_BAD_RETURN &&
-	       row->cfa.kind == CFI_REG_OFFSET && row->cfa.reg == X86_RSP &&
-	       row->cfa.offset == sizeof(u64);
+	w->gpr[X86_RSP] = sp;
+	return false;
+}
+
+static bool is_call_by_rsp(const struct cfi_row *row)
+{
+	return row->kind == CFI_ROW_CALL && row->cfa.kind == CFI_REG_OFFSET &&
+	       row->cfa.reg == X86_RSP;
+}
+
+static bool may_be_retpoline(const struct cfi_row *row)
+{
+	return row->kind == CFI_ROW_END || row->kind == CFI_ROW_UNDEFINED ||
+	       (is_call_by_rsp(row) && row->cfa.offset == sizeof(u64));
+}
+
+/* Code that plays with return addresses, where @row did not help. */
+static bool step_trick(struct walk *w, const struct cfi_row *row)
+{
+	if (is_call_by_rsp(row) && step_own_calls(w, row))
+		return true;
+	return may_be_retpoline(row) && step_retpoline(w);
 }
 
 /* To the caller's frame: STOP_NONE, or why there is none. */
@@ -424,9 +463,11 @@ static enum stop_reason step(struct walk *w)
 	if (err)
 		return err == -EOPNOTSUPP ? STOP_UNSUPPORTED : STOP_NO_RULE;
 	stop = step_by_row(w, &row);
-	if (stop != STOP_NONE && may_be_retpoline(w, &row, stop) && step_retpoline(w))
-		return STOP_NONE;
-	return stop;
+	if (stop == STOP_NONE || !w->exact)
+		return stop;
+	if (row.kind == CFI_ROW_CALL && stop != STOP_BAD_RETURN)
+		return stop;
+	return step_trick(w, &row) ? STOP_NONE : stop;
 }
 
 static void walk_init(struct walk *w, const struct unwinder *unwinder, const struct sample *sample,

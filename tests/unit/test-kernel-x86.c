@@ -629,6 +629,32 @@ static void test_retpoline(void **state)
 	world_deinit(&w);
 }
 
+/* Calls that the interrupted code made to itself and its rule does not know: count_own_calls(). */
+static void test_own_calls(void **state)
+{
+	const u64 pc = FN_RETURN(FN_LOCALS) + 1;
+	struct world w;
+
+	(void)state;
+	world_init(&w, IRQ_TOP);
+	build_stack_push(&w.thread, FN_RETURN(FN_END));
+	build_stack_locals(&w.thread, 2);
+	for (unsigned int i = 1; i <= 2; i++) {
+		build_stack_push(&w.thread, FN_RETURN(FN_LOCALS));
+		sample_thread(&w, pc);
+		assert_chain(&w, STOP_COMPLETE, { pc, INT }, { FN_RETURN(FN_END), RET });
+	}
+	/* Too far away, not before, not a call. */
+	sample_thread(&w, pc + 16);
+	assert_chain(&w, STOP_BAD_RETURN, { pc + 16, INT });
+	sample_thread(&w, pc - 2);
+	assert_chain(&w, STOP_BAD_RETURN, { pc - 2, INT });
+	build_stack_poke(&w.thread, w.thread.sp, FN_RETURN(FN_LOCALS) - 1);
+	sample_thread(&w, pc);
+	assert_chain(&w, STOP_BAD_RETURN, { pc, INT });
+	world_deinit(&w);
+}
+
 /* Nothing on the stack's top that is certain, and a frame that was not interrupted. */
 static void test_no_retpoline(void **state)
 {
@@ -745,6 +771,7 @@ int main(void)
 		cmocka_unit_test(test_depth),
 		cmocka_unit_test(test_no_rule),
 		cmocka_unit_test(test_retpoline),
+		cmocka_unit_test(test_own_calls),
 		cmocka_unit_test(test_no_retpoline),
 		cmocka_unit_test(test_generated_code),
 		cmocka_unit_test(test_generated_code_bad),
