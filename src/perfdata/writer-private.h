@@ -55,7 +55,7 @@ struct perfdata_writer {
 	u8 buffer[WRITER_BUFFER_SIZE];
 };
 
-/* The sections of features, in the order of their bits, and their directory, as they follow the data. */
+/* What follows the data: the sections of features, in the order of their bits. */
 struct writer_features {
 	struct strbuf sections;		/* the contents, one after the other */
 	VEC(u64) ends;			/* where each ends in them */

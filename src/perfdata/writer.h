@@ -22,7 +22,7 @@ struct perfdata_writer_event {
 
 struct perfdata_writer_options {
 	const char *hostname;		/* the VM's name */
-	const char *os_release;		/* the guest kernel's; NULL: see perfdata_writer_set_release() */
+	const char *os_release;		/* the guest kernel's; NULL: comes later */
 	const char *arch;		/* "x86_64" */
 	const char *cpu_desc;		/* NULL: none */
 	const char *const *cmdline;	/* NULL-terminated */
@@ -94,8 +94,8 @@ int perfdata_writer_kernel(struct perfdata_writer *writer, u64 start, u64 end, u
 			   const u8 *build_id, u8 build_id_size);
 
 /*
- * A module, which perf shows as "[name]", at its text's address. The kernel's release is part of the
- * file name that is made up for it: to be set before.
+ * A module, which perf shows as "[name]", at its text's address. The kernel's release is part of
+ * the file name that is made up for it: to be set before.
  */
 int perfdata_writer_module(struct perfdata_writer *writer, const char *name, u64 start, u64 size,
 			   const u8 *build_id, u8 build_id_size, u64 time);

@@ -98,12 +98,12 @@ int symcache_default_dir(char *ret, size_t size)
 	const char *home = getenv("HOME"), *config = getenv("PERF_CONFIG");
 	char path[PATH_MAX];
 
-	if (config)
-		return read_config(config, ret, size) ? 0 : join(ret, size, "%s/.debug", home ?: ".");
-	if (home && !join(path, sizeof(path), "%s/.perfconfig", home) &&
+	if (config && read_config(config, ret, size))
+		return 0;
+	if (!config && home && !join(path, sizeof(path), "%s/.perfconfig", home) &&
 	    read_config(path, ret, size))
 		return 0;
-	if (read_config("/etc/perfconfig", ret, size))
+	if (!config && read_config("/etc/perfconfig", ret, size))
 		return 0;
 	return home ? join(ret, size, "%s/.debug", home) : join(ret, size, ".debug");
 }

@@ -467,15 +467,16 @@ int dso_load(struct dso *dso, const struct dso_sources *sources)
 int dso_load_module_from(struct dso *dso, const struct dso *kernel, u64 start)
 {
 	_cleanup_(symtab_destroy) struct symtab *symtab = NULL;
+	const struct kallsyms_text *text = kernel->kallsyms;
 	const struct symtab *from = NULL;
 	size_t len = strlen(dso->short_name);
 	int err = symtab_create(&symtab);
 
-	for (size_t i = 0; kernel->kallsyms && i < kallsyms_text_nr_modules(kernel->kallsyms); i++) {
-		const char *name = kallsyms_text_module_name(kernel->kallsyms, i);
+	for (size_t i = 0; i < kallsyms_text_nr_modules(text); i++) {
+		const char *name = kallsyms_text_module_name(text, i);
 
 		if (strlen(name) + 2 == len && !strncmp(name, dso->short_name + 1, len - 2))
-			from = kallsyms_text_module(kernel->kallsyms, i);
+			from = kallsyms_text_module(text, i);
 	}
 	if (!from)
 		return err;

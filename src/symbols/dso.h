@@ -48,7 +48,7 @@ struct dso_sources {
 /* Fills in .symtab, or leaves it NULL. The only errors are those of memory. */
 int dso_load(struct dso *dso, const struct dso_sources *sources);
 
-/* For a module that has no file: the lines in its kernel's kallsyms. @start is where it lies. */
+/* For a module that has no file: the lines in .kallsyms of @kernel. @start is where it lies. */
 int dso_load_module_from(struct dso *dso, const struct dso *kernel, u64 start);
 
 void dso_destroy(struct dso *dso);

@@ -385,7 +385,7 @@ static int add_symbol(const struct elf_file *file, const struct elf_file *runtim
 
 	if (!section || !name || is_mapping_symbol(file, name))
 		return 0;
-	/* A debug file keeps the sections' headers, but not where they are in the program's file. */
+	/* A debug file has the sections' headers, but not where they are in the program. */
 	if (runtime && section->header.sh_type == SHT_NOBITS &&
 	    sym->st_shndx < runtime->sections.nr)
 		section = &runtime->sections.data[sym->st_shndx];

@@ -209,9 +209,10 @@ static int read_lines(struct kallsyms_text *kallsyms, const char *text, size_t s
 int kallsyms_text_read(const char *text, size_t size, unsigned int flags,
 		       struct kallsyms_text **ret)
 {
-	_cleanup_(kallsyms_text_destroy) struct kallsyms_text *kallsyms = calloc(1, sizeof(*kallsyms));
+	_cleanup_(kallsyms_text_destroy) struct kallsyms_text *kallsyms = NULL;
 	int err;
 
+	kallsyms = calloc(1, sizeof(*kallsyms));
 	if (!kallsyms)
 		return -ENOMEM;
 	if (size && memchr(text, '\0', size))

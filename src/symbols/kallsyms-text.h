@@ -29,7 +29,7 @@ struct kallsyms_line {
 int kallsyms_text_next(struct cursor *c, struct kallsyms_line *ret);
 
 enum kallsyms_text_flags {
-	KALLSYMS_PERF = 1 << 0,	/* only the types that perf looks at: T, W, D and B of either case */
+	KALLSYMS_PERF = 1 << 0,	/* only those that perf takes: T, W, D and B of either case */
 };
 
 struct kallsyms_text;

@@ -38,7 +38,7 @@ struct resolver_options {
 struct resolver_place {
 	u32 dso;	/* RESOLVER_NONE: no mapping covers the address */
 	u32 symbol;	/* RESOLVER_NONE: no symbol does */
-	u64 addr;	/* perf's map address: file offset for ELF files; the ip itself without dso */
+	u64 addr;	/* as perf counts: offset in an ELF file; the ip itself without dso */
 	u64 offset;	/* from the symbol's start: "symbol+0xoffset"; 0 without symbol */
 };
 
@@ -68,7 +68,7 @@ int resolver_record(struct resolver *resolver, const struct perfdata_record *rec
 struct resolver_space *resolver_process(struct resolver *resolver, u32 pid);
 struct resolver_space *resolver_kernel(struct resolver *resolver);
 
-/* The space that PERF_RECORD_MISC_* mode @cpumode means for @pid; of guests one without mappings. */
+/* What PERF_RECORD_MISC_* mode @cpumode means for @pid; for guests a space without mappings. */
 struct resolver_space *resolver_space(struct resolver *resolver, u32 pid, u8 cpumode);
 
 /*

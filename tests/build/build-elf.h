@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* ELF files in code: one .text, .data and .bss, symbols, notes, segments, of any class and order. */
+/* ELF files in code: a .text, .data and .bss, symbols, notes, segments; any class and order. */
 #ifndef BUILD_BUILD_ELF_H
 #define BUILD_BUILD_ELF_H
 

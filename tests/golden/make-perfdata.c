@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * make-perfdata FILE CACHE [host|anonymous]: a recording of a guest that never was, and what the cache
- * keeps of it. The cache knows the kernel and the module at the addresses of one boot, the
+ * make-perfdata FILE CACHE [host|anonymous]: a recording of a guest that never was, and what the
+ * cache keeps of it. The cache knows the kernel and the module at the addresses of one boot, the
  * recording is of another. Three chains, of 50, 30 and 20 %.
  *
  * With "host" the guest runs the very kernel that this machine runs, as far as its build id and

@@ -131,7 +131,8 @@ static void test_files(void **state)
 	const char *dir = *state;
 
 	assert_int_equal(symcache_create(dir, &cache), 0);
-	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_ELF, "/usr//bin/../x", "elf", 3), 0);
+	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_ELF, "/usr//bin/../x", "elf", 3),
+			 0);
 	expect_file(dir, "usr/bin/_./x/abcdef0000000000000000000000000000000000/elf", "elf");
 	expect_link(dir, "../../usr/bin/_./x/abcdef0000000000000000000000000000000000");
 	/* Another file of the same build id goes where the link leads, whatever its name. */

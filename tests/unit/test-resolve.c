@@ -229,7 +229,8 @@ static void test_debug_by_build_id(void **state)
 	struct world *world = *state;
 
 	add_build_id(world, PERF_RECORD_MISC_USER, &program_id, "/bin/program");
-	write_program(world, "/usr/lib/debug/.build-id/03/03030000000000000000000000000000000000.debug",
+	write_program(world,
+		      "/usr/lib/debug/.build-id/03/03030000000000000000000000000000000000.debug",
 		      "from_debug", &program_id);
 	map_file(world, 1, BASE, 0x1000, 0x1000, "/bin/program");
 	expect_user(world, 1, BASE, "from_debug+0x0 (/bin/program)");
@@ -287,7 +288,8 @@ static void test_comms(void **state)
 	set_comm(world, 5, 6, "six");
 	set_comm(world, 7, 7, "six");
 	expect_comm(world, 5, 6, "six");
-	assert_int_equal(resolver_comm(world->resolver, 5, 6), resolver_comm(world->resolver, 7, 7));
+	assert_int_equal(resolver_comm(world->resolver, 5, 6),
+			 resolver_comm(world->resolver, 7, 7));
 	do_fork(world, 8, 8, 9, 9, 0);
 	expect_comm(world, 8, 8, ":8");
 }
