@@ -13,6 +13,7 @@
 #include "guest/kernel-build.h"
 #include "guest/modules.h"
 #include "guest/text.h"
+#include "mmu/walk.h"
 
 #define KERNEL_HALF 0xffff800000000000ULL	/* x86-64; with 5 levels it begins lower */
 #define KERNEL_HALF_LA57 0xff00000000000000ULL
@@ -183,6 +184,13 @@ static void adopt(struct guest *guest, const struct mmu_space *space, const stru
 		log_debug("guest: modules: %s", error_text(err));
 }
 
+static bool is_long_mode(const struct mmu_space *space)
+{
+	u8 mode = space->mode & ~MMU_MODE_F_NO_NX;
+
+	return mode == MMU_MODE_X86_4LEVEL || mode == MMU_MODE_X86_5LEVEL;
+}
+
 int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char **ret_why)
 {
 	const char *why = NULL;
@@ -197,6 +205,11 @@ int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char
 	err = mmu_space_init(&space, regs);
 	if (err) {
 		why = "the vCPU's paging mode is not known";
+		goto out;
+	}
+	if (!is_long_mode(&space)) {
+		why = "the vCPU is not in 64-bit mode";
+		err = -ENOENT;
 		goto out;
 	}
 	hint = regs->user ? regs->x86.lstar : regs->pc;
@@ -302,8 +315,8 @@ void guest_capture_config(const struct guest *guest, struct wire_guest *ret)
 	config.thread_size = guest->build->thread_size;
 	config.irq_stack_size = layout->irq_stack_size;
 	config.pt_regs_top = guest->build->pt_regs_top;
-	config.kernel_start = guest->space.mode == MMU_MODE_X86_5LEVEL ? KERNEL_HALF_LA57 :
-								    KERNEL_HALF;
+	config.kernel_start = (guest->space.mode & ~MMU_MODE_F_NO_NX) == MMU_MODE_X86_5LEVEL ?
+			      KERNEL_HALF_LA57 : KERNEL_HALF;
 	config.valid = 1;
 	*ret = config;
 }

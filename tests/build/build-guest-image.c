@@ -434,7 +434,9 @@ void build_guest_init(struct build_guest *g, const struct build_guest_options *o
 		abort();
 	for (u32 i = 0; i < 20; i++)
 		g->build_id[i] = i * 7 + 1;
-	check(build_pagetable_init(&g->pages, g->mem, MMU_MODE_X86_4LEVEL, GPA(KERNEL_TABLES)));
+	check(build_pagetable_init(&g->pages, g->mem, options->five_levels ? MMU_MODE_X86_5LEVEL :
+									     MMU_MODE_X86_4LEVEL,
+				   GPA(KERNEL_TABLES)));
 	/* A page of the process's own, so that it is not the kernel's table. */
 	check(build_pagetable_map(&g->pages, 0x400000, MODULE_PAGES - PAGE, PAGE, MMU_USER));
 	make_image(g, &image);

@@ -57,6 +57,7 @@ struct build_guest_options {
 	bool pcpu_hot;		/* 6.2 to 6.14 */
 	bool module_memory;	/* 6.4 */
 	bool fred;
+	bool five_levels;	/* of page tables */
 	bool no_typetab;	/* before 5.2 */
 	u32 thread_size;	/* 0: 16 KiB */
 };

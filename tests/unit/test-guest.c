@@ -241,7 +241,7 @@ static void test_nothing_there(void **state)
 	assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), -EOPNOTSUPP);
 	f.regs.arch = VCPU_ARCH_X86_64;
 	f.regs.x86.cr0 = 0x10;
-	assert_int_not_equal(guest_identify(f.guest, &f.regs, &f.why), 0);
+	assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), -ENOENT);
 	close_fixture(&f);
 }
 
@@ -299,6 +299,24 @@ static void test_stack_sizes(void **state)
 	assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), 0);
 	guest_capture_config(f.guest, &config);
 	assert_int_equal(config.thread_size, 32768);
+	close_fixture(&f);
+}
+
+static void test_five_levels(void **state)
+{
+	struct build_guest_options options = build_guest_release(USUAL);
+	struct wire_guest config;
+	struct fixture f;
+
+	(void)state;
+	options.five_levels = true;
+	open_options(&f, &options);
+	build_guest_add_module(&f.build, "kvm", 4);
+	assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), 0);
+	check_kernel(&f);
+	guest_capture_config(f.guest, &config);
+	assert_int_equal(config.kernel_start, 0xff00000000000000);
+	assert_int_equal(guest_nr_modules(f.guest), 1);
 	close_fixture(&f);
 }
 
@@ -608,6 +626,7 @@ int main(void)
 		cmocka_unit_test(test_text_symbols_only),
 		cmocka_unit_test(test_without_types),
 		cmocka_unit_test(test_stack_sizes),
+		cmocka_unit_test(test_five_levels),
 		cmocka_unit_test(test_find_symbols),
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_patched_call),
