@@ -35,8 +35,8 @@ SHOT_INLINE int shot_try_slot(struct shot *shot, const struct shot_vm *vm, u32 i
 	return 1;
 }
 
-/* Sets .hva, .room and .behind for @gpa. */
-SHOT_FN int shot_find_slot(struct shot *shot, u64 gpa)
+/* Binary search. */
+SHOT_FN int shot_search_slot(struct shot *shot, u64 gpa)
 {
 	const struct shot_vm *vm;
 
@@ -45,8 +45,6 @@ SHOT_FN int shot_find_slot(struct shot *shot, u64 gpa)
 	vm = shot_vm(shot);
 	if (!vm)
 		return STOP_NO_SLOT;
-	if (shot_try_slot(shot, vm, shot->slot, gpa))
-		return 0;
 	shot->low = 0;
 	shot->high = vm->slots.nr;
 	for (int i = 0; i < SHOT_SLOT_STEPS; i++) {
@@ -65,18 +63,41 @@ SHOT_FN int shot_find_slot(struct shot *shot, u64 gpa)
 	return STOP_NO_SLOT;
 }
 
-/* Looks at the view's entry again: a page that was given away while we read it shows there. */
+/* Sets .hva, .room and .behind for @gpa, which is mostly in the slot of the last one. */
+SHOT_INLINE int shot_find_slot(struct shot *shot, const struct shot_vm *vm, u64 gpa)
+{
+	return shot_try_slot(shot, vm, shot->slot, gpa) ? 0 : shot_search_slot(shot, gpa);
+}
+
+/* Bits that the CPU sets by itself, of 4-byte entries too. */
+#define SHOT_ENTRY_NOISE ((MMU_X86_ACCESSED | MMU_X86_DIRTY) * 0x100000001ULL)
+
+/*
+ * Looks at the view's entries again: a page that was given away while we read it shows there. Only
+ * what user space may take away needs it: the kernel's own stack and task stay while this vCPU,
+ * which runs on them, stands still.
+ */
 SHOT_FN int shot_recheck(struct shot *shot, u32 kind)
 {
+	u64 *now;
 	struct shot_view *view;
+	u64 changed = 0;
 
-	if (!shot)
+	if (!shot || kind != SHOT_VIEW_USER)
 		return 0;
-	view = &shot->views[kind & (SHOT_NR_VIEWS - 1)];
-	if (!view->size || !view->leaf_hva)
+	view = &shot->views[SHOT_VIEW_USER];
+	if (!view->line_used)
 		return 0;
-	if (shot_read_hva_again(shot, &shot->value, sizeof(shot->value), view->leaf_hva) ||
-	    !mmu_walk_same_leaf(&view->walk, shot->value))
+	now = (u64 *)shot->again;
+	if (shot_read_hva_again(shot, now, sizeof(view->line), view->line_hva)) {
+		shot->wire.flags |= WIRE_F_CHANGED;
+		return 0;
+	}
+	for (int i = 0; i < SHOT_LINE; i++) {
+		if (view->line_used & (1U << i))
+			changed |= (now[i] ^ view->line[i]) & ~SHOT_ENTRY_NOISE;
+	}
+	if (changed)
 		shot->wire.flags |= WIRE_F_CHANGED;
 	return 0;
 }
@@ -97,39 +118,67 @@ SHOT_INLINE int shot_step_stop(enum mmu_step step)
 }
 
 /*
- * Starts the view's walk to @gva: at the last-level table of the walk before when that covers it,
- * else at the root. Leaves the place of the first entry, when it is known already, in .hva.
+ * Starts the view's walk to @gva: at the lowest table that the walk before came by and that covers
+ * @gva too, else at the root. Leaves the place of the first entry, when it is known, in .hva.
  */
 SHOT_INLINE enum mmu_step shot_walk_start(struct shot *shot, struct shot_view *view, u64 gva)
 {
-	struct mmu_walk *walk = &view->walk;
-	u64 index = gva >> 12 & 511;
+	u64 differ = gva ^ view->walk.gva, table = 0;
+	u32 level = view->walk.level;
 
-	if (!view->table_hva || (gva ^ walk->gva) >> 21) {
+	/* A table of level n covers 9 * (n + 1) + 12 bits. */
+	while (level < 4 && differ >> (21 + 9 * level))
+		level++;
+	level &= SHOT_LEVELS - 1;
+	table = view->tables[level];
+	if (!view->size || !table) {
+		for (int i = 0; i < SHOT_LEVELS; i++)
+			view->tables[i] = 0;
 		shot->hva = 0;
-		return mmu_walk_start(walk, shot->mode, shot->root, gva);
+		return mmu_walk_start(&view->walk, shot->mode, shot->root, gva);
 	}
-	walk->gva = gva;
-	walk->entry_gpa = (walk->leaf_gpa & ~4095ULL) + index * 8;
-	shot->hva = view->table_hva + index * 8;
+	mmu_walk_resume(&view->walk, gva, level);
+	shot->hva = table + (gva >> view->walk.shift & 511) * 8;
 	return MMU_STEP_NEXT;
 }
 
+/* Makes .line hold the entry at .hva. */
+SHOT_INLINE int shot_load_line(struct shot *shot, struct shot_view *view)
+{
+	u64 hva = shot->hva & ~(sizeof(view->line) - 1ULL);
+
+	if (view->line_hva == hva)
+		return 0;
+	if (view->line_used)
+		shot_recheck(shot, view - shot->views);
+	view->line_used = 0;
+	view->line_hva = 0;
+	if (shot_read_hva(shot, view->line, sizeof(view->line), hva))
+		return STOP_HOST_FAULT;
+	view->line_hva = hva;
+	return 0;
+}
+
 /* Reads entries until the page is known. */
-SHOT_INLINE int shot_walk_tables(struct shot *shot, struct shot_view *view, u64 gva)
+SHOT_INLINE int shot_walk_tables(struct shot *shot, const struct shot_vm *vm,
+				 struct shot_view *view, u64 gva)
 {
 	enum mmu_step step = shot_walk_start(shot, view, gva);
+	u32 entry = 0;
 
-	view->leaf_hva = 0;
 	for (int i = 0; i < MMU_MAX_LEVELS && step == MMU_STEP_NEXT; i++) {
-		if (!shot->hva && shot_find_slot(shot, view->walk.entry_gpa))
+		if (!shot->hva && shot_find_slot(shot, vm, view->walk.entry_gpa))
 			return STOP_NO_SLOT;
-		if (shot_read_hva(shot, &shot->value, sizeof(shot->value), shot->hva))
+		if (shot_load_line(shot, view))
 			return STOP_HOST_FAULT;
-		view->leaf_hva = shot->hva;
+		entry = shot->hva / 8 % SHOT_LINE;
+		if (view->walk.mode >= MMU_MODE_X86_4LEVEL)
+			view->tables[view->walk.level & (SHOT_LEVELS - 1)] = shot->hva & ~4095ULL;
 		shot->hva = 0;
-		step = mmu_walk_step(&view->walk, shot->value);
+		step = mmu_walk_step(&view->walk, view->line[entry]);
 	}
+	if (step == MMU_STEP_LEAF && view->line_hva)
+		view->line_used |= 1U << entry;
 	return shot_step_stop(step);
 }
 
@@ -143,31 +192,29 @@ SHOT_INLINE void shot_set_window(struct shot *shot, struct shot_view *view, u64 
 	view->gva = gva - before;
 	view->hva = shot->hva - before;
 	view->size = before + shot_min(page - inside, shot->room);
-	view->table_hva = 0;
-	if (view->leaf_hva && view->walk.stride == 9 && view->walk.level == 0)
-		view->table_hva = view->leaf_hva & ~4095ULL;
 }
 
 /* Moves the view of @kind to @gva. */
 SHOT_FN int shot_move_view(struct shot *shot, u64 gva, u32 kind)
 {
+	const struct shot_vm *vm;
 	struct shot_view *view;
 	int stop;
 
 	if (!shot)
 		return STOP_UNSUPPORTED;
-	shot_recheck(shot, kind);
+	vm = shot_vm(shot);
+	if (!vm)
+		return STOP_NO_SLOT;
 	view = &shot->views[kind & (SHOT_NR_VIEWS - 1)];
-	view->size = 0;
-	stop = shot_walk_tables(shot, view, gva);
+	stop = shot_walk_tables(shot, vm, view, gva);
 	if (!stop)
-		stop = shot_find_slot(shot, view->walk.gpa);
-	if (stop) {
-		view->table_hva = 0;
-		return stop;
-	}
-	shot_set_window(shot, view, gva);
-	return 0;
+		stop = shot_find_slot(shot, vm, view->walk.gpa);
+	if (stop)
+		view->size = 0;
+	else
+		shot_set_window(shot, view, gva);
+	return stop;
 }
 
 /* Sets .hva and .room, at least 1 byte, for @gva. */
@@ -188,33 +235,71 @@ SHOT_INLINE int shot_translate(struct shot *shot, u64 gva, u32 kind)
 	return 0;
 }
 
-/* Reads @size bytes, at most SHOT_READ_MAX, into .buf; they may lie in two pages. */
+/* Fills .buf from @gva on with as much as one read gives, @size at least. */
+SHOT_INLINE int shot_read_ahead(struct shot *shot, u64 gva, u64 size)
+{
+	u64 ahead = shot_min(shot_min(SHOT_PAGE - gva % SHOT_PAGE, shot->room), SHOT_READ_AHEAD);
+
+	shot_opaque(ahead);
+	if (ahead < size || ahead > SHOT_READ_AHEAD ||
+	    shot_read_hva(shot, shot->buf, ahead, shot->hva))
+		return STOP_HOST_FAULT;
+	shot->buf_size = ahead;
+	return 0;
+}
+
+/* Fills .buf with just @size bytes that are not in one piece. */
+SHOT_INLINE int shot_read_pieces(struct shot *shot, u64 gva, u64 size, u32 kind)
+{
+	u64 first = shot_min(size, shot->room), rest = size - first;
+	int stop;
+
+	shot_opaque(first);
+	if (first > SHOT_READ_MAX || shot_read_hva(shot, shot->buf, first, shot->hva))
+		return STOP_HOST_FAULT;
+	shot->buf_size = size;
+	if (!rest)
+		return 0;
+	stop = shot_translate(shot, gva + first, kind);
+	shot_opaque(rest);
+	if (!stop && (rest > SHOT_READ_MAX || rest > shot->room ||
+		      shot_read_hva(shot, shot->buf + first, rest, shot->hva)))
+		stop = STOP_HOST_FAULT;
+	if (stop)
+		shot->buf_size = 0;
+	return stop;
+}
+
+/*
+ * Makes @size bytes at @gva, at most SHOT_READ_MAX, available at shot_bytes(). Reads ahead, as a
+ * read costs the same whatever its size: callers go upwards where they can.
+ */
 SHOT_FN int shot_read(struct shot *shot, u64 gva, u32 size, u32 kind)
 {
-	u64 first, rest;
 	int stop;
 
 	if (!shot || size > SHOT_READ_MAX)
 		return STOP_UNSUPPORTED;
 	kind &= SHOT_NR_VIEWS - 1;
+	shot->buf_at = gva - shot->buf_gva;
+	if (shot->buf_at < shot->buf_size && size <= shot->buf_size - shot->buf_at)
+		return 0;
+	shot->buf_at = 0;
+	shot->buf_gva = gva;
+	shot->buf_size = 0;
 	stop = shot_translate(shot, gva, kind);
 	if (stop)
 		return stop;
-	first = shot_min(size, shot->room);
-	shot_opaque(first);
-	if (first > SHOT_READ_MAX || shot_read_hva(shot, shot->buf, first, shot->hva))
-		return STOP_HOST_FAULT;
-	rest = size - first;
-	if (!rest)
-		return 0;
-	stop = shot_translate(shot, gva + first, kind);
-	if (stop)
-		return stop;
-	shot_opaque(rest);
-	if (rest > SHOT_READ_MAX || rest > shot->room ||
-	    shot_read_hva(shot, (u8 *)shot->buf + first, rest, shot->hva))
-		return STOP_HOST_FAULT;
-	return 0;
+	/* The host may have one of two pages only: then no more is there than was asked for. */
+	return shot->room >= size && gva % SHOT_PAGE + size <= SHOT_PAGE ?
+		       shot_read_ahead(shot, gva, size) :
+		       shot_read_pieces(shot, gva, size, kind);
+}
+
+/* What shot_read() has read. */
+SHOT_INLINE const void *shot_bytes(const struct shot *shot)
+{
+	return shot->buf + (shot->buf_at & (SHOT_READ_AHEAD - 1));
 }
 
 /* Reads 8 bytes into .value. */
@@ -223,7 +308,7 @@ SHOT_INLINE int shot_read_u64(struct shot *shot, u64 gva, u32 kind)
 	int stop = shot_read(shot, gva, 8, kind);
 
 	if (!stop)
-		shot->value = shot->buf[0];
+		shot->value = *(const u64 *)shot_bytes(shot);
 	return stop;
 }
 

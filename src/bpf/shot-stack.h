@@ -51,11 +51,12 @@ SHOT_INLINE int shot_find_irq_stack(struct shot *shot, const struct shot_vm *vm,
 /* Stacks of the entry area are one page, and the CPU's frame is at their top. */
 SHOT_INLINE enum shot_stack shot_find_entry_stack(struct shot *shot, u64 kernel_start, u64 sp)
 {
-	const struct shot_hw_frame *frame = (const struct shot_hw_frame *)shot->buf;
+	const struct shot_hw_frame *frame;
 
 	shot->stack_end = (sp | (SHOT_PAGE - 1)) + 1;
 	if (shot_read(shot, shot->stack_end - sizeof(*frame), sizeof(*frame), SHOT_VIEW_STACK))
 		return SHOT_STACK_NONE;
+	frame = shot_bytes(shot);
 	if ((frame->cs & 3) == 3 && frame->ip < kernel_start && frame->sp < kernel_start &&
 	    (frame->ss & 3) == 3)
 		return SHOT_STACK_ENTRY;

@@ -19,8 +19,6 @@ SHOT_INLINE void shot_begin(struct shot *shot)
 	shot->slot = 0;
 	shot->irq_top = 0;
 	shot->word = 0;
-	for (int i = 0; i < SHOT_NR_VIEWS; i++)
-		shot->views[i].leaf_hva = 0;
 	shot_set_root(shot, 0);
 }
 
@@ -34,8 +32,6 @@ SHOT_INLINE void shot_take_memory(struct shot *shot)
 	shot_take_user(shot);
 	if (!regs->user)
 		shot_take_stacks(shot);
-	shot_recheck(shot, SHOT_VIEW_KERNEL);
-	shot_recheck(shot, SHOT_VIEW_STACK);
 	shot_recheck(shot, SHOT_VIEW_USER);
 }
 

@@ -35,9 +35,11 @@ SHOT_INLINE u64 shot_percpu(struct shot *shot, u64 kernel_start)
 SHOT_INLINE void shot_set_root(struct shot *shot, u64 root)
 {
 	shot->root = root;
+	shot->buf_size = 0;
 	for (int i = 0; i < SHOT_NR_VIEWS; i++) {
 		shot->views[i].size = 0;
-		shot->views[i].table_hva = 0;
+		shot->views[i].line_hva = 0;
+		shot->views[i].line_used = 0;
 	}
 }
 
@@ -55,38 +57,39 @@ SHOT_INLINE int shot_current(struct shot *shot, u64 address)
 	return stop;
 }
 
-SHOT_FN int shot_read_task(struct shot *shot, u64 task)
+/* Reads 4 bytes of the task into *@ret. */
+SHOT_INLINE int shot_read_id(struct shot *shot, u64 gva, s32 *ret)
 {
-	const struct shot_vm *vm;
-	int stop;
+	int stop = shot_read(shot, gva, sizeof(*ret), SHOT_VIEW_KERNEL);
 
-	if (!shot)
-		return STOP_UNSUPPORTED;
-	vm = shot_vm(shot);
-	if (!vm)
-		return STOP_UNSUPPORTED;
-	shot->wire.task.task = task;
-	stop = shot_read(shot, task + vm->guest.task_pid_offset, 4, SHOT_VIEW_KERNEL);
+	if (!stop)
+		*ret = *(const s32 *)shot_bytes(shot);
+	return stop;
+}
+
+/* In the order that the members have in struct task_struct, so that reading ahead pays. */
+SHOT_INLINE int shot_read_task(struct shot *shot, const struct wire_guest *guest, u64 address)
+{
+	struct wire_task *task = &shot->wire.task;
+	int stop = shot_read_u64(shot, address + guest->task_stack_offset, SHOT_VIEW_KERNEL);
+
 	if (stop)
 		return stop;
-	shot->wire.task.tid = *(s32 *)shot->buf;
-	stop = shot_read(shot, task + vm->guest.task_tgid_offset, 4, SHOT_VIEW_KERNEL);
+	task->task = address;
+	task->stack = shot->value;
+	stop = shot_read_u64(shot, address + guest->task_mm_offset, SHOT_VIEW_KERNEL);
 	if (stop)
 		return stop;
-	shot->wire.task.pid = *(s32 *)shot->buf;
-	stop = shot_read(shot, task + vm->guest.task_comm_offset, WIRE_COMM_LEN, SHOT_VIEW_KERNEL);
-	if (stop)
-		return stop;
-	__builtin_memcpy(shot->wire.task.comm, shot->buf, WIRE_COMM_LEN);
-	stop = shot_read_u64(shot, task + vm->guest.task_stack_offset, SHOT_VIEW_KERNEL);
-	if (stop)
-		return stop;
-	shot->wire.task.stack = shot->value;
-	stop = shot_read_u64(shot, task + vm->guest.task_mm_offset, SHOT_VIEW_KERNEL);
-	if (stop)
-		return stop;
-	shot->wire.task.mm = shot->value;
-	return 0;
+	task->mm = shot->value;
+	stop = shot_read_id(shot, address + guest->task_pid_offset, &task->tid);
+	if (!stop)
+		stop = shot_read_id(shot, address + guest->task_tgid_offset, &task->pid);
+	if (!stop)
+		stop = shot_read(shot, address + guest->task_comm_offset, WIRE_COMM_LEN,
+				 SHOT_VIEW_KERNEL);
+	if (!stop)
+		__builtin_memcpy(task->comm, shot_bytes(shot), WIRE_COMM_LEN);
+	return stop;
 }
 
 /* Fills .wire.task and sets WIRE_F_TASK, WIRE_F_KTHREAD or WIRE_F_TASK_FAULT. */
@@ -108,7 +111,7 @@ SHOT_FN int shot_take_task(struct shot *shot)
 	if (!stop && (shot->value < kernel_start || shot->value % 8))
 		stop = STOP_BAD_POINTER;
 	if (!stop)
-		stop = shot_read_task(shot, shot->value);
+		stop = shot_read_task(shot, &vm->guest, shot->value);
 	if (stop) {
 		shot->wire.flags |= WIRE_F_TASK_FAULT;
 		return stop;

@@ -29,10 +29,10 @@ SHOT_INLINE void shot_set_user(struct shot *shot, u64 pc, u64 sp, u64 fp, u8 wor
 	shot->word = word;
 }
 
-/* From the pt_regs in .buf; 0 or why not. */
+/* From the pt_regs that have been read; 0 or why not. */
 SHOT_INLINE int shot_set_user_pt_regs(struct shot *shot, int with_bp)
 {
-	const struct shot_pt_regs *regs = (const struct shot_pt_regs *)shot->buf;
+	const struct shot_pt_regs *regs = shot_bytes(shot);
 
 	if ((regs->hw.cs & 3) != 3)
 		return STOP_BAD_POINTER;
@@ -70,62 +70,113 @@ SHOT_INLINE int shot_find_user_regs(struct shot *shot, const struct shot_vm *vm)
 	return stop ? stop : shot_set_user_pt_regs(shot, with_bp);
 }
 
-/* Reads the saved frame pointer and the return address at .fp into .buf[0] and [1]. */
-SHOT_INLINE int shot_read_frame(struct shot *shot)
+/*
+ * Reads the stack from .fp to its page's end into .window, a frame at least. One read a page is
+ * worth it: each read costs as much as a dozen frames.
+ */
+SHOT_INLINE int shot_fill_window(struct shot *shot)
 {
-	u32 size = 2 * shot->word;
-	int stop = shot_translate(shot, shot->fp, SHOT_VIEW_USER);
-
-	if (stop)
-		return stop;
-	if (size == 16 && shot->room >= 16)
-		return shot_read_hva(shot, shot->buf, 16, shot->hva) ? STOP_HOST_FAULT : 0;
-	stop = shot_read(shot, shot->fp, size, SHOT_VIEW_USER);
-	if (stop || size == 16)
-		return stop;
-	shot->buf[1] = shot->buf[0] >> 32;
-	shot->buf[0] &= 0xffffffff;
-	return 0;
-}
-
-/* One step from .fp to its caller's. Returns why the walk ends, or 0. */
-SHOT_INLINE int shot_step_frame(struct shot *shot)
-{
-	u32 nr = shot->wire.nr_user_frames;
-	u64 fp = shot->fp, ret;
+	u64 size;
 	int stop;
 
-	if (!fp)
-		return STOP_COMPLETE;
-	if (nr >= shot->max_depth || nr >= WIRE_MAX_USER_FRAMES)
-		return STOP_DEPTH;
-	if (fp < shot->floor || fp >= SHOT_USER_TOP || fp & (shot->word - 1))
-		return STOP_BAD_POINTER;
-	stop = shot_read_frame(shot);
+	shot->window_gva = shot->fp;
+	shot->window_size = 2 * shot->word;
+	stop = shot_translate(shot, shot->fp, SHOT_VIEW_USER);
 	if (stop)
 		return stop;
-	ret = shot->buf[1];
+	size = shot_min(SHOT_PAGE - shot->fp % SHOT_PAGE, shot->room);
+	shot_opaque(size);
+	if (size >= shot->window_size && size <= SHOT_PAGE &&
+	    !shot_read_hva(shot, shot->window, size, shot->hva)) {
+		shot->window_size = size;
+		return 0;
+	}
+	/* Across two pages. */
+	stop = shot_read(shot, shot->fp, shot->window_size, SHOT_VIEW_USER);
+	if (!stop)
+		__builtin_memcpy(shot->window, shot_bytes(shot), 16);
+	return stop;
+}
+
+/* Where a walk along frame pointers is; in registers while it stays in the window. */
+struct shot_cursor {
+	u64 fp, floor;
+	u64 gva, last;	/* of the window, and the last offset in it at which a frame fits */
+	u32 nr, max, word;
+};
+
+/* One step to the caller's frame. Why the walk ends, 0, or SHOT_STEP_OUT. */
+#define SHOT_STEP_OUT STOP_NR	/* the frame is not in the window */
+
+SHOT_INLINE int shot_step_frame(struct shot *shot, struct shot_cursor *at)
+{
+	u64 offset = at->fp - at->gva, nr = at->nr, next, ret;
+
+	if (!at->fp)
+		return STOP_COMPLETE;
+	if (nr >= at->max)
+		return STOP_DEPTH;
+	if (at->fp < at->floor || at->fp >= SHOT_USER_TOP || at->fp & (at->word - 1))
+		return STOP_BAD_POINTER;
+	if (offset > at->last)
+		return SHOT_STEP_OUT;
+	shot_opaque(offset);
+	shot_opaque(nr);
+	if (offset > SHOT_PAGE || nr >= WIRE_MAX_USER_FRAMES)	/* for the verifier */
+		return STOP_BAD_POINTER;
+	next = *(u64 *)(shot->window + offset);
+	ret = *(u64 *)(shot->window + offset + 8);
+	if (at->word == 4) {
+		ret = next >> 32;
+		next &= 0xffffffff;
+	}
 	if (!ret)
 		return STOP_COMPLETE;
 	if (ret < SHOT_FIRST_PAGE || ret >= SHOT_USER_TOP)
 		return STOP_BAD_POINTER;
 	((u64 *)shot->data)[nr] = ret;
-	shot->wire.nr_user_frames = nr + 1;
-	shot->floor = fp + 2 * shot->word;
-	shot->fp = shot->buf[0];
+	at->nr = nr + 1;
+	at->floor = at->fp + 2 * at->word;
+	at->fp = next;
 	return 0;
+}
+
+#define SHOT_STEPS 16	/* of one round */
+
+/* Some steps. Why the walk ends, 0, or SHOT_STEP_OUT. */
+SHOT_INLINE int shot_step_frames(struct shot *shot)
+{
+	struct shot_cursor at = {
+		.fp = shot->fp,
+		.floor = shot->floor,
+		.gva = shot->window_gva,
+		.last = shot->window_size - 2 * shot->word,
+		.nr = shot->wire.nr_user_frames,
+		.max = shot->max_depth,
+		.word = shot->word,
+	};
+	int stop = 0;
+
+	for (int i = 0; i < SHOT_STEPS && !stop; i++)
+		stop = shot_step_frame(shot, &at);
+	shot->fp = at.fp;
+	shot->floor = at.floor;
+	shot->wire.nr_user_frames = at.nr;
+	return stop;
 }
 
 struct shot_loop_arg {
 	struct shot *shot;
 };
 
-static long shot_frames_step(u32 i, void *arg)
+static long shot_frames_round(u32 i, void *arg)
 {
 	struct shot *shot = ((struct shot_loop_arg *)arg)->shot;
-	int stop = shot_step_frame(shot);
+	int stop = shot_step_frames(shot);
 
 	(void)i;
+	if (stop == SHOT_STEP_OUT)
+		stop = shot_fill_window(shot);
 	if (!stop)
 		return 0;
 	shot->wire.user_stop = stop;
@@ -139,7 +190,12 @@ SHOT_FN int shot_walk_frames(struct shot *shot)
 	if (!shot)
 		return 0;
 	shot->floor = shot->wire.user_sp;
-	shot_loop(WIRE_MAX_USER_FRAMES + 1, shot_frames_step, &arg);
+	shot->window_gva = 0;
+	shot->window_size = 2 * shot->word;	/* nothing there: no frame is at 0 */
+	if (shot->max_depth > WIRE_MAX_USER_FRAMES)
+		shot->max_depth = WIRE_MAX_USER_FRAMES;
+	/* A frame takes a round and, where the window has to move, one before. */
+	shot_loop(2 * WIRE_MAX_USER_FRAMES + 2, shot_frames_round, &arg);
 	shot->used = shot->wire.nr_user_frames * 8;
 	shot->wire.user_frames_offset = sizeof(shot->wire);
 	return 0;

@@ -19,6 +19,7 @@
 
 #define SHOT_PAGE 4096
 #define SHOT_READ_MAX 256	/* of shot_read() */
+#define SHOT_READ_AHEAD 1024	/* what it reads at once where it can; a power of two */
 
 /* The user frames, then the stacks: a thread's, an interrupt's and an exception's. */
 #define SHOT_DATA_BYTES (WIRE_MAX_USER_FRAMES * 8 + 3 * WIRE_MAX_STACK_BYTES)
@@ -32,14 +33,20 @@ struct shot_vm {
 	struct mem_slots slots;
 };
 
-/* One window of guest memory as the guest's tables map it, kept while reads fall into it. */
+#define SHOT_LEVELS 8		/* of page tables, rounded up for masking */
+#define SHOT_LINE 8		/* entries that are read at once: neighbours share them */
+
+/* One stretch of guest memory as the guest's tables map it, kept while reads fall into it. */
 struct shot_view {
 	u64 gva;		/* its first byte */
 	u64 size;		/* 0: none yet */
 	u64 hva;		/* of its first byte */
-	u64 leaf_hva;		/* of the entry that maps it; 0 when paging is off */
-	u64 table_hva;		/* of the last-level table that the entry is in; 0: a large page */
-	struct mmu_walk walk;
+	struct mmu_walk walk;	/* that found it */
+	u64 tables[SHOT_LEVELS];	/* hva of the tables it came by; 0: not to be used again */
+	u64 line_hva;		/* the entries that .line holds; 0: none */
+	u64 line[SHOT_LINE];	/* the last that were read; the leaf is among them */
+	u32 line_used;		/* bit for each that maps something we read */
+	u32 pad;
 };
 
 /* Neighbouring reads of one kind share a view. */
@@ -74,17 +81,24 @@ struct shot {
 	u8 word;		/* bytes of a user frame's words */
 	u8 pad[6];
 	u64 root;
-	u64 hva;		/* result of shot_translate(), shot_find_slot() */
+	u64 hva;		/* result of shot_translate() and shot_find_slot() */
 	u64 room;		/* bytes from there on that are contiguous */
 	u64 behind;		/* bytes before it that are, of shot_find_slot() */
 	u64 value;		/* result of shot_read_u64() */
+	u64 buf_gva;		/* what .buf holds */
+	u64 buf_size;		/* 0: nothing */
+	u64 buf_at;		/* result of shot_read(): offset in .buf */
 	u64 irq_top;		/* end of the interrupt stack; 0: not known */
 	u64 stack_end;		/* results of shot_find_stack(): where the stack ends, and */
 	u64 next_sp;		/* the stack pointer on the stack that was left for it; 0: none */
 	u64 fp;			/* the next user frame */
 	u64 floor;		/* lowest address that it may have */
+	u64 window_gva;		/* user stack that is in .window */
+	u64 window_size;
 	struct shot_view views[SHOT_NR_VIEWS];
-	u64 buf[2 * SHOT_READ_MAX / 8];	/* result of shot_read() */
+	u8 buf[2 * SHOT_READ_AHEAD];
+	u64 again[SHOT_LINE];	/* entries read a second time */
+	u8 window[SHOT_PAGE + 16];	/* room for a frame that starts at the last bound */
 #ifndef __bpf__
 	struct shot_env *env;
 #endif

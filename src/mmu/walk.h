@@ -283,6 +283,18 @@ static inline enum mmu_step mmu_walk_step(struct mmu_walk *walk, u64 raw)
 }
 
 /*
+ * Takes a finished walk back to @level, at or above its leaf's, for another address whose entry
+ * there is in the same table. The caller knows where that table is: .entry_gpa is not set. .access
+ * stays that of the first walk.
+ */
+static inline void mmu_walk_resume(struct mmu_walk *walk, u64 gva, u8 level)
+{
+	walk->gva = gva;
+	walk->level = level;
+	walk->shift = 12 + level * walk->stride;
+}
+
+/*
  * Whether @raw, the 8 bytes at .leaf_gpa read again, still maps the same page with the same
  * rights. The bits that the CPU itself sets as the guest uses the page do not count.
  */

@@ -641,7 +641,7 @@ static void test_every_failure(void **state)
 	build_shot_enter_kernel(&build, end - 0x100);
 	take();
 	reads = build.reads;
-	assert_true(reads > 50 && reads < 1000);
+	assert_true(reads > 20 && reads < 1000);
 	for (build.failing_read = 1; build.failing_read <= reads; build.failing_read++) {
 		build.reads = 0;
 		take();
