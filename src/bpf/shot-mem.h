@@ -282,7 +282,9 @@ SHOT_FN int shot_read(struct shot *shot, u64 gva, u32 size, u32 kind)
 		return STOP_UNSUPPORTED;
 	kind &= SHOT_NR_VIEWS - 1;
 	shot->buf_at = gva - shot->buf_gva;
-	if (shot->buf_at < shot->buf_size && size <= shot->buf_size - shot->buf_at)
+	/* Only at an alignment that whatever has the size needs. */
+	if (shot->buf_at < shot->buf_size && size <= shot->buf_size - shot->buf_at &&
+	    !(shot->buf_at & (size < 8 ? 3 : 7)))
 		return 0;
 	shot->buf_at = 0;
 	shot->buf_gva = gva;

@@ -124,11 +124,12 @@ SHOT_INLINE int shot_step_frame(struct shot *shot, struct shot_cursor *at)
 	shot_opaque(nr);
 	if (offset > SHOT_PAGE || nr >= WIRE_MAX_USER_FRAMES)	/* for the verifier */
 		return STOP_BAD_POINTER;
-	next = *(u64 *)(shot->window + offset);
-	ret = *(u64 *)(shot->window + offset + 8);
-	if (at->word == 4) {
-		ret = next >> 32;
-		next &= 0xffffffff;
+	if (at->word == 8) {
+		next = *(u64 *)(shot->window + offset);
+		ret = *(u64 *)(shot->window + offset + 8);
+	} else {
+		next = *(u32 *)(shot->window + offset);
+		ret = *(u32 *)(shot->window + offset + 4);
 	}
 	if (!ret)
 		return STOP_COMPLETE;

@@ -96,9 +96,9 @@ struct shot {
 	u64 window_gva;		/* user stack that is in .window */
 	u64 window_size;
 	struct shot_view views[SHOT_NR_VIEWS];
-	u8 buf[2 * SHOT_READ_AHEAD];
+	u8 buf[2 * SHOT_READ_AHEAD] __attribute__((aligned(8)));
 	u64 again[SHOT_LINE];	/* entries read a second time */
-	u8 window[SHOT_PAGE + 16];	/* room for a frame that starts at the last bound */
+	u8 window[SHOT_PAGE + 16] __attribute__((aligned(8)));	/* room for a frame that starts at the last bound */
 #ifndef __bpf__
 	struct shot_env *env;
 #endif

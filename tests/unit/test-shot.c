@@ -248,7 +248,7 @@ static void test_compat(void **state)
 	/* Pairs of 32-bit words; 32-bit programs live below 4 GiB, the walk does not ask. */
 	assert_int_equal(build_pagetable_map(&build.pt, 0xffd00000, 0xe000, SHOT_PAGE,
 					     MMU_WRITE | MMU_USER), 0);
-	set(0xffd00100, 0x804900000000000 | 0xffd00204);
+	set(0xffd00100, 0x804900000000000 | 0xffd00204);	/* aligned to 4 */
 	set(0xffd00204, 0x804aaaa00000000);
 	build.regs.bits = 32;
 	build.regs.gpr[X86_RSP] = 0xffd000f0;
