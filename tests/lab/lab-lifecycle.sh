@@ -1,0 +1,132 @@
+#!/bin/sh
+# lab: host=6.12 timeout=300
+# SPDX-License-Identifier: GPL-2.0-only
+# Guests, vCPUs and memory come and go while recording; recorders are interrupted and killed. Every
+# file is whole or absent, and the guests run on.
+set -u
+. "$SRC/tests/lib/tap.sh"
+
+lab=$SRC/lab/lab
+
+# start NAME [OPTION…]
+start() {
+	name=$1
+	shift
+	check "guest $name starts" "$lab" guest start "$name" --kernel 6.1 \
+		--workload 'cputree-fp --report 1' "$@"
+}
+
+# Lines of work that the guest has reported: they grow while it runs.
+work() {
+	"$lab" guest console "$1" | grep -c 'work cputree'
+}
+
+# runs_on NAME WHAT: the guest's work goes on
+runs_on() {
+	before=$(work "$1")
+	for _ in 1 2 3 4 5 6; do
+		sleep 1
+		[ "$(work "$1")" -gt "$((before + 1))" ] && break
+	done
+	check "$2: the guest runs on" test "$(work "$1")" -gt "$before"
+}
+
+# nothing_left DIR WHAT
+nothing_left() {
+	same "$2: nothing is left behind" "" "$(ls -A "$1")"
+}
+
+cd "$TMPDIR" || exit 1
+
+status "list without guests" 0 "$KVMPROF" list
+status "record without guests" 1 "$KVMPROF" record --duration 1
+contains "record without guests says so" "$tap_output" "no KVM guest is running"
+
+start one --cpus 1 --hotplug
+status "record by an unknown name" 1 "$KVMPROF" record --vm nobody --duration 1
+contains "it says so" "$tap_output" "kvmprof list"
+status "record of a process that is no VMM" 1 "$KVMPROF" record -p 1 --duration 1
+contains "it says so" "$tap_output" "no KVM guest"
+status "record as another user" 1 setpriv --reuid 65534 --clear-groups \
+	"$KVMPROF" record --vm one --duration 1 -o /tmp/nobody.data
+contains "it says what to do" "$tap_output" "root"
+
+# The file's folder is full, or missing, or not ours.
+mkdir full
+mount -t tmpfs -o size=32k none full
+status "record onto a full disk" 1 "$KVMPROF" record --vm one -F 997 --duration 6 -o full/perf.data
+contains "it says so" "$tap_output" "No space left"
+nothing_left full "full disk"
+umount full
+status "record into a folder that is not there" 1 "$KVMPROF" record --vm one --duration 1 -o no/such/perf.data
+contains "it names the file" "$tap_output" "no/such/perf.data"
+
+# Ctrl-C ends cleanly; a command's end ends it, with the command's status.
+"$KVMPROF" record --vm one -o interrupted.data >said 2>&1 &
+recorder=$!
+sleep 3
+kill -INT "$recorder"
+wait "$recorder"
+same "SIGINT: status" 0 $?
+check "SIGINT: the file is whole" perf report --stdio -i interrupted.data
+contains "SIGINT: summary" "$(cat said)" "events ="
+status "the command's status" 7 "$KVMPROF" record --vm one -o command.data -- sh -c 'sleep 1; exit 7'
+status "a command that is not there" 1 "$KVMPROF" record --vm one -o command.data -- /no/such/command
+contains "it names the command" "$tap_output" "/no/such/command"
+
+# Killed at any moment in any mode: the guest goes on, no file appears.
+mkdir killed
+for mode in inline deferred ptrace; do
+	for wait in 0.1 0.6 1.3 2.1; do
+		"$KVMPROF" record --vm one -F 997 --capture "$mode" -o killed/perf.data >/dev/null 2>&1 &
+		recorder=$!
+		sleep "$wait"
+		kill -KILL "$recorder"
+		wait "$recorder" 2>/dev/null
+	done
+	runs_on one "SIGKILL in $mode mode"
+	nothing_left killed "SIGKILL in $mode mode"
+done
+
+# What comes while recording is followed.
+"$KVMPROF" record -a -F 499 -o all.data >said 2>&1 &
+recorder=$!
+sleep 2
+"$lab" guest qmp one '{"execute":"query-hotpluggable-cpus"}' >cpus
+type=$(sed -n 's/.*"type": *"\([^"]*x86_64-cpu\)".*/\1/p' cpus | head -n 1)
+check "a vCPU is plugged" "$lab" guest qmp one "{\"execute\":\"device_add\",\"arguments\":{\"driver\":\"${type:-host-x86_64-cpu}\",\"id\":\"cpu1\",\"socket-id\":1,\"core-id\":0,\"thread-id\":0}}"
+check "memory is plugged" "$lab" guest qmp one '{"execute":"object-add","arguments":{"qom-type":"memory-backend-ram","id":"m1","size":134217728}}'
+check "memory is plugged, the device" "$lab" guest qmp one '{"execute":"device_add","arguments":{"driver":"pc-dimm","id":"d1","memdev":"m1"}}'
+start two --cpus 1
+sleep 4
+check "guest two stops" "$lab" guest stop two
+sleep 2
+runs_on one "after hotplug"
+kill -INT "$recorder"
+wait "$recorder"
+same "record -a: status" 0 $?
+cat said
+check "record -a: a file for guest one" perf report --stdio -i all.data.one
+check "record -a: a file for guest two, which came and went" perf report --stdio -i all.data.two
+lacks "record -a: no sample with unknown slots for long" "$(cat said)" "outside memory slots 9"
+
+# The guest ends while it is recorded.
+"$KVMPROF" record --vm one -F 499 -o gone.data >said 2>&1 &
+recorder=$!
+sleep 3
+check "guest one stops" "$lab" guest stop one
+wait "$recorder"
+same "the guest ended: status" 0 $?
+contains "the guest ended: it says so" "$(cat said)" "ended"
+check "the guest ended: the file is whole" perf report --stdio -i gone.data
+
+# Firmware without an operating system: registers only, and it says so.
+qemu-system-x86_64 -accel kvm -cpu host -m 64M -display none -nodefaults -name bare -daemonize \
+	-pidfile "$TMPDIR/bare.pid"
+sleep 2
+status "list with an unknown system" 0 "$KVMPROF" list
+contains "it names the guest" "$tap_output" "bare"
+status "record of an unknown system" 0 "$KVMPROF" record --vm bare --duration 2 -o bare.data
+contains "it says that the kernel is not known" "$tap_output" "not identified"
+kill "$(cat bare.pid)"
+tap_done
