@@ -11,6 +11,8 @@
 #include "cmd/input.h"
 #include "output/folded.h"
 
+#define FIELD_NAMES "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso,stop"
+
 static struct {
 	const char *input;
 	unsigned int fields;
@@ -38,7 +40,7 @@ static int parse_fields(const char *text, void *arg, const char **ret_why)
 		unsigned int field = script_field_by_name(text, len);
 
 		if (!field) {
-			*ret_why = "fields are comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso";
+			*ret_why = "fields are " FIELD_NAMES;
 			return -EINVAL;
 		}
 		chosen = sign == '+' ? chosen | field : chosen & ~field;
@@ -53,7 +55,7 @@ static const struct option_spec options[] = {
 	OPT_GROUP("What to show"),
 	OPT_FILE('i', "input", &opt.input, "the recording; - for standard input"),
 	OPT_CALLBACK('F', "fields", parse_fields, &opt.fields, "FIELDS",
-		     "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso; or +FIELD,-FIELD"),
+		     FIELD_NAMES "; or +FIELD,-FIELD"),
 	OPT_NUMBER(0, "max-stack", &opt.max_stack, 1, 65535, "N", "frames of a chain, innermost first"),
 	INPUT_FILTER_OPTIONS(opt.filter),
 	OPT_GROUP("How"),

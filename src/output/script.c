@@ -13,6 +13,8 @@
 #include "base/escape.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
+#include "model/sample.h"
+#include "perfdata/note.h"
 
 #define CHAIN_KEY_BYTES (24UL << 20)
 #define MAX_LINE_IDS (4UL << 20)
@@ -59,7 +61,7 @@ static const struct {
 	{ "comm", SCRIPT_COMM },   { "pid", SCRIPT_PID },   { "tid", SCRIPT_TID },
 	{ "cpu", SCRIPT_CPU },	   { "time", SCRIPT_TIME }, { "period", SCRIPT_PERIOD },
 	{ "event", SCRIPT_EVENT }, { "ip", SCRIPT_IP },	    { "sym", SCRIPT_SYM },
-	{ "symoff", SCRIPT_SYMOFF }, { "dso", SCRIPT_DSO },
+	{ "symoff", SCRIPT_SYMOFF }, { "dso", SCRIPT_DSO },   { "stop", SCRIPT_STOP },
 };
 
 unsigned int script_field_by_name(const char *name, size_t len)
@@ -364,6 +366,20 @@ static void write_event_name(struct script *script, const char *name)
 	outbuf_add(script->out, ": ", 2);
 }
 
+/* "[stop: complete]", with what else is to be known of the chain. */
+static void write_stop(struct script *script, const struct perfdata_record *sample)
+{
+	struct perfdata_note note;
+
+	if (perfdata_note_read(sample, &note))
+		return;
+	outbuf_addf(script->out, "[stop: %s%s%s%s] ",
+		    stop_reason_text(stop_reason_join(note.kernel_stop, note.user_stop)),
+		    note.flags & PERFDATA_NOTE_CHANGED ? ", changed" : "",
+		    note.flags & PERFDATA_NOTE_MOVED ? ", moved" : "",
+		    note.flags & PERFDATA_NOTE_UNVERIFIED ? ", unverified" : "");
+}
+
 static void write_head(struct script *script, const struct perfdata_record *sample,
 		       const struct perfdata_attr *attr, const char *comm)
 {
@@ -386,6 +402,8 @@ static void write_head(struct script *script, const struct perfdata_record *samp
 	}
 	if (fields & SCRIPT_EVENT)
 		write_event_name(script, attr->name);
+	if (fields & SCRIPT_STOP)
+		write_stop(script, sample);
 }
 
 static int write_sample(struct script *script, const struct perfdata_record *sample)

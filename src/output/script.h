@@ -19,6 +19,7 @@ enum script_field {
 	SCRIPT_SYM = 1 << 8,
 	SCRIPT_SYMOFF = 1 << 9,
 	SCRIPT_DSO = 1 << 10,
+	SCRIPT_STOP = 1 << 11,	/* why the chain ended, in kvmprof's recordings; perf has it not */
 };
 
 /* What perf shows; fields that an event does not record are left out of it. */

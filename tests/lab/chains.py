@@ -50,7 +50,8 @@ def read_samples(path):
                 continue
             stop = STOP.search(header["rest"])
             sample = Sample(header["comm"].strip(), int(header["tid"]),
-                            int(header["cpu"] or 0), stop["stop"] if stop else None)
+                            int(header["cpu"] or 0), stop["stop"].split(",")[0] if stop else None)
+            sample.marks = stop["stop"].split(", ")[1:] if stop else []
             samples.append(sample)
     return samples
 
@@ -252,7 +253,7 @@ def check_consistent(tap, args):
         if not re.fullmatch(args.comm, sample.comm) or not sample.frames:
             continue
         total += 1
-        if sample.stop != "complete":
+        if sample.stop != "complete" or "changed" in sample.marks:
             marked += 1
             continue
         why = inconsistency(sample, symbols, sites)
