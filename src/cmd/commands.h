@@ -7,10 +7,10 @@
  * Runs a subcommand: argv[0] is its name. Returns the process's exit status (enum exit_status).
  * Data goes to standard output through stdio, and main() checks that it got there.
  */
-int cmd_list(int argc, char **argv) __attribute__((weak));
-int cmd_record(int argc, char **argv) __attribute__((weak));
-int cmd_report(int argc, char **argv) __attribute__((weak));
-int cmd_script(int argc, char **argv) __attribute__((weak));
-int cmd_flamegraph(int argc, char **argv) __attribute__((weak));
+int cmd_list(int argc, char **argv);
+int cmd_record(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_script(int argc, char **argv);
+int cmd_flamegraph(int argc, char **argv);
 
 #endif

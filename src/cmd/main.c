@@ -32,8 +32,7 @@ static void print_commands(void)
 {
 	printf("\nCommands\n");
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (commands[i].run)
-			printf("    %-24s%s\n", commands[i].name, commands[i].help);
+		printf("    %-24s%s\n", commands[i].name, commands[i].help);
 }
 
 static struct {
@@ -66,7 +65,7 @@ static const struct command_spec help_spec = {
 static const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (commands[i].run && !strcmp(commands[i].name, name))
+		if (!strcmp(commands[i].name, name))
 			return &commands[i];
 	return NULL;
 }
@@ -111,8 +110,7 @@ static int cmd_help(int argc, char **argv)
 static int list_commands(void)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-		if (commands[i].run)
-			printf("%s\t%s\n", commands[i].name, commands[i].help);
+		printf("%s\t%s\n", commands[i].name, commands[i].help);
 	return STATUS_OK;
 }
 
