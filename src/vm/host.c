@@ -34,7 +34,7 @@ static const char why_not_root[] = "needs root: run it with sudo";
 static const char why_no_kvm[] =
 	"KVM is not loaded: modprobe kvm_amd or kvm_intel, with virtualization on in the firmware";
 static const char why_no_btf[] =
-	"this kernel has no type information (/sys/kernel/btf/vmlinux): CONFIG_DEBUG_INFO_BTF is off";
+	"this kernel has no type information: CONFIG_DEBUG_INFO_BTF is off (/sys/kernel/btf)";
 static const char why_no_kvm_btf[] =
 	"the KVM module has no type information: CONFIG_DEBUG_INFO_BTF_MODULES is off";
 static const char why_hidden[] =

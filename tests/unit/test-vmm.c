@@ -141,9 +141,9 @@ static void test_run_pages(void **state)
 	char maps[] =
 		"7f67d81a0000-7f67d81a3000 r--p 00000000 fe:00 77 /tmp/anon_inode:kvm-vcpu:1\n"
 		"7f67d81a4000-7f67d81a5000 rw-s 00040000 00:0e 43   anon_inode:kvm-vcpu:1\n"
-		"7f67d81a9000-7f67d81ac000 rw-s 00000000 00:0e 43               anon_inode:kvm-vcpu:1\n"
-		"7f67d81ac000-7f67d81af000 rw-s 00000000 00:0e 43               anon_inode:kvm-vcpu:0\n"
-		"7f67d81b0000-7f67d81b3000 rw-s 00000000 00:0e 43               anon_inode:kvm-vcpu:9\n"
+		"7f67d81a9000-7f67d81ac000 rw-s 00000000 00:0e 43         anon_inode:kvm-vcpu:1\n"
+		"7f67d81ac000-7f67d81af000 rw-s 00000000 00:0e 43         anon_inode:kvm-vcpu:0\n"
+		"7f67d81b0000-7f67d81b3000 rw-s 00000000 00:0e 43         anon_inode:kvm-vcpu:9\n"
 		"7f67d81c0000-7f67d81c3000 rw-p 00000000 00:00 0\n";
 	char twice[] =
 		"1000-4000 rw-s 00000000 00:0e 43 anon_inode:kvm-vcpu:0\n"
