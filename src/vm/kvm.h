@@ -29,7 +29,10 @@ int kvm_read_vcpus(const struct kvm_reader *reader, u64 kvm, struct vm *vm);
 int kvm_read_confidential(const struct kvm_reader *reader, u64 kvm, enum vm_vendor vendor,
 			  const char **ret_kind);
 
-/* Registers in the VMCB of an AMD vCPU. -EOPNOTSUPP when the layout of one is not known. */
+/*
+ * Registers of an AMD vCPU, out of its VMCB and what KVM keeps beside. -EOPNOTSUPP when the layout is
+ * not known, or with shadow paging (kvm_amd.npt=0).
+ */
 int kvm_peek_svm(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs *ret);
 
 #endif

@@ -164,8 +164,6 @@ static const struct wanted svm_members[] = {
 	WANT("vmcb", "save.cr3", vmcb_cr3, .optional = true),
 	WANT("vmcb", "save.cr4", vmcb_cr4, .optional = true),
 	WANT("vmcb", "save.rflags", vmcb_rflags, .optional = true),
-	WANT("vmcb", "save.rip", vmcb_rip, .optional = true),
-	WANT("vmcb", "save.rsp", vmcb_rsp, .optional = true),
 	WANT("vmcb", "save.lstar", vmcb_lstar, .optional = true),
 	WANT("vmcb", "save.kernel_gs_base", vmcb_kernel_gs_base, .optional = true),
 };

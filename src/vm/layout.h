@@ -82,8 +82,6 @@ struct vm_layout {
 	u32 vmcb_cr3;
 	u32 vmcb_cr4;
 	u32 vmcb_rflags;
-	u32 vmcb_rip;
-	u32 vmcb_rsp;
 	u32 vmcb_lstar;
 	u32 vmcb_kernel_gs_base;
 };

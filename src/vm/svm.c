@@ -5,16 +5,25 @@
 #include "vm/kvm.h"
 
 #define VMCB_BYTES 4096
-#define NR_KVM_REGS 16
+#define NR_KVM_REGS 17
+
+/* Where the VMCB says whether nested paging is on; AMD APM volume 2, appendix B. */
+#define VMCB_NESTED_CONTROL 0x90
+#define NESTED_PAGING (1U << 0)
 
 #define EFER_LMA (1ULL << 10)
+#define EFER_SVME (1ULL << 12)
 #define CR0_PE (1ULL << 0)
 /* Bits of a segment's attributes as the VMCB packs them; AMD APM volume 2, 15.5.1. */
 #define ATTRIB_LONG (1U << 9)
 #define ATTRIB_DEFAULT_32 (1U << 10)
 
-/* KVM keeps the registers by their numbers in instructions: enum kvm_reg, VCPU_REGS_RAX = 0. */
-static const u8 dwarf_number[NR_KVM_REGS] = {
+/*
+ * KVM keeps the registers by their numbers in instructions: enum kvm_reg, VCPU_REGS_RAX = 0, then
+ * VCPU_REGS_RIP.
+ */
+#define KVM_RIP 16
+static const u8 dwarf_number[KVM_RIP] = {
 	X86_RAX, X86_RCX, X86_RDX, X86_RBX, X86_RSP, X86_RBP, X86_RSI, X86_RDI,
 	X86_R8, X86_R9, X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
 };
@@ -40,15 +49,16 @@ static void fill(const struct vm_layout *l, const u8 *vmcb, const u64 *kvm_regs,
 	struct x86_system_regs *x86 = &regs->x86;
 
 	*regs = (struct vcpu_regs){ .arch = VCPU_ARCH_X86_64 };
-	for (unsigned int i = 0; i < NR_KVM_REGS; i++)
+	for (unsigned int i = 0; i < KVM_RIP; i++)
 		regs->gpr[dwarf_number[i]] = kvm_regs[i];
-	regs->gpr[X86_RSP] = get(vmcb, l->vmcb_rsp, 8);
-	regs->pc = get(vmcb, l->vmcb_rip, 8);
+	/* Not those in the VMCB: they are older when KVM has emulated an instruction since. */
+	regs->pc = kvm_regs[KVM_RIP];
 	regs->flags = get(vmcb, l->vmcb_rflags, 8);
 	x86->cr0 = get(vmcb, l->vmcb_cr0, 8);
 	x86->cr3 = get(vmcb, l->vmcb_cr3, 8);
 	x86->cr4 = get(vmcb, l->vmcb_cr4, 8);
-	x86->efer = get(vmcb, l->vmcb_efer, 8);
+	/* A guest runs only with SVME set: that is KVM's, not what the guest sees. */
+	x86->efer = get(vmcb, l->vmcb_efer, 8) & ~EFER_SVME;
 	x86->lstar = get(vmcb, l->vmcb_lstar, 8);
 	x86->gs_base = get(vmcb, l->vmcb_gs_base, 8);
 	x86->kernel_gs_base = get(vmcb, l->vmcb_kernel_gs_base, 8);
@@ -66,7 +76,7 @@ static bool layout_known(const struct vm_layout *l)
 {
 	return l->svm_vmcb != LAYOUT_ABSENT && l->vcpu_regs != LAYOUT_ABSENT &&
 	       l->vmcb_kernel_gs_base != LAYOUT_ABSENT && l->vmcb_cs_attrib != LAYOUT_ABSENT &&
-	       l->vmcb_rip != LAYOUT_ABSENT && l->vmcb_size <= VMCB_BYTES;
+	       l->vmcb_cr3 != LAYOUT_ABSENT && l->vmcb_size <= VMCB_BYTES;
 }
 
 int kvm_peek_svm(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs *ret)
@@ -85,6 +95,9 @@ int kvm_peek_svm(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs
 				 sizeof(kvm_regs));
 	if (err)
 		return err;
+	/* With shadow paging CR3 and CR0 are KVM's own. */
+	if (!(get(vmcb, VMCB_NESTED_CONTROL, 8) & NESTED_PAGING))
+		return -EOPNOTSUPP;
 	fill(l, vmcb, kvm_regs, ret);
 	return 0;
 }

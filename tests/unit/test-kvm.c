@@ -261,8 +261,9 @@ static u64 make_svm_vcpu(u64 *ret_vmcb)
 	build_kvm_put(&host, build_kvm_member(&host, vcpu, "vcpu_svm", "vmcb01.ptr"), vmcb, 8);
 	/* The vCPU runs a guest of its own now: not the one that we are after. */
 	build_kvm_put(&host, build_kvm_member(&host, vcpu, "vcpu_svm", "vmcb"), 0x6666, 8);
-	put_save(vmcb, "save.rip", 0xffffffff81234567, 8);
-	put_save(vmcb, "save.rsp", 0xffffc90000003f00, 8);
+	build_kvm_put(&host, vmcb + 0x90, 1, 8);	/* nested paging */
+	put_save(vmcb, "save.rip", 0xbad, 8);
+	put_save(vmcb, "save.rsp", 0xbad, 8);
 	put_save(vmcb, "save.rflags", 0x246, 8);
 	put_save(vmcb, "save.cr0", 0x80050033, 8);
 	put_save(vmcb, "save.cr3", 0x100a000, 8);
@@ -289,13 +290,13 @@ static void test_peek_svm(void **state)
 	vcpu = make_svm_vcpu(&vmcb);
 	assert_int_equal(kvm_peek_svm(&host.reader, vcpu, &regs), 0);
 	assert_int_equal(regs.arch, VCPU_ARCH_X86_64);
-	assert_int_equal(regs.pc, 0xffffffff81234567);
+	assert_int_equal(regs.pc, 0x1010);
 	assert_int_equal(regs.flags, 0x246);
 	assert_int_equal(regs.gpr[X86_RAX], 0x1000);
 	assert_int_equal(regs.gpr[X86_RCX], 0x1001);
 	assert_int_equal(regs.gpr[X86_RDX], 0x1002);
 	assert_int_equal(regs.gpr[X86_RBX], 0x1003);
-	assert_int_equal(regs.gpr[X86_RSP], 0xffffc90000003f00);
+	assert_int_equal(regs.gpr[X86_RSP], 0x1004);
 	assert_int_equal(regs.gpr[X86_RBP], 0x1005);
 	assert_int_equal(regs.gpr[X86_RSI], 0x1006);
 	assert_int_equal(regs.gpr[X86_RDI], 0x1007);
@@ -303,7 +304,7 @@ static void test_peek_svm(void **state)
 	assert_int_equal(regs.gpr[X86_R15], 0x100f);
 	assert_int_equal(regs.x86.cr3, 0x100a000);
 	assert_int_equal(regs.x86.cr4, 0x6b0);
-	assert_int_equal(regs.x86.efer, 0x1d01);
+	assert_int_equal(regs.x86.efer, 0xd01);
 	assert_int_equal(regs.x86.lstar, 0xffffffff81e00080);
 	assert_int_equal(regs.x86.gs_base, 0xffff88803ec00000);
 	assert_int_equal(regs.x86.kernel_gs_base, 0x11);
@@ -323,6 +324,8 @@ static void test_peek_svm(void **state)
 	put_save(vmcb, "save.cr0", 0x10, 8);
 	assert_int_equal(kvm_peek_svm(&host.reader, vcpu, &regs), 0);
 	assert_int_equal(regs.bits, 16);
+	build_kvm_put(&host, vmcb + 0x90, 0, 8);
+	assert_int_equal(kvm_peek_svm(&host.reader, vcpu, &regs), -EOPNOTSUPP);
 	build_kvm_put(&host, build_kvm_member(&host, vcpu, "vcpu_svm", "vmcb01.ptr"), 0x5555, 8);
 	assert_int_equal(kvm_peek_svm(&host.reader, vcpu, &regs), -EFAULT);
 	host.layout.svm_vmcb = LAYOUT_ABSENT;
