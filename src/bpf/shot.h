@@ -98,7 +98,8 @@ struct shot {
 	struct shot_view views[SHOT_NR_VIEWS];
 	u8 buf[2 * SHOT_READ_AHEAD] __attribute__((aligned(8)));
 	u64 again[SHOT_LINE];	/* entries read a second time */
-	u8 window[SHOT_PAGE + 16] __attribute__((aligned(8)));	/* room for a frame that starts at the last bound */
+	/* With room for a frame at the highest offset that the verifier thinks possible. */
+	u8 window[SHOT_PAGE + 16] __attribute__((aligned(8)));
 #ifndef __bpf__
 	struct shot_env *env;
 #endif
