@@ -400,8 +400,8 @@ static bool step_retpoline(struct walk *w)
 }
 
 /*
- * Return addresses on top of the stack that the interrupted code left by calling itself, a few bytes
- * before. Context switches fill the return predictor so, two at a time (__FILL_RETURN_BUFFER,
+ * Return addresses on top of the stack that the interrupted code left by calling itself, a few
+ * bytes before. Context switches fill the return predictor so, two at a time (__FILL_RETURN_BUFFER,
  * arch/x86/include/asm/nospec-branch.h), and rules know nothing of the second time round.
  */
 static unsigned int count_own_calls(const struct walk *w)
