@@ -141,9 +141,9 @@ static int decode_entry(enum orc_format format, const u8 *data, struct orc_entry
  * pointer itself and adds to what it found there, since 5.12 (87ccc826bf1c "x86/unwind/orc: Change
  * REG_SP_INDIRECT"). Before, it added first, but only entry code used it, with an offset of 0.
  *
- * The kernel leaves out the offset of R10, R13, DI, DX and AX. It is 0 in compiled code. Where it is
- * not (8 from RDX, asm_exc_nmi before it has copied the frame) the hint is right and the kernel's
- * reading is not: RDX then points at its own saved value, just below the frame.
+ * The kernel leaves out the offset of R10, R13, DI, DX and AX. It is 0 in compiled code. Where it
+ * is not (8 from RDX, asm_exc_nmi before it has copied the frame) the hint is right and the
+ * kernel's reading is not: RDX then points at its own saved value, just below the frame.
  */
 static int fill_cfa(const struct orc_entry *entry, struct cfi_row *row)
 {
