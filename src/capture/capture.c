@@ -175,12 +175,20 @@ static int new_guest(struct capture *capture, u32 index, struct capture_guest **
 	return 0;
 }
 
+/* What makes taking samples of @vm impossible, or a danger to it. */
+static bool must_refuse(const struct capture *capture, const struct vm *vm)
+{
+	bool kicked = capture->options.mode == CAPTURE_DEFERRED;
+
+	return vm->confidential || (kicked && !capture->options.kick_signal && !vm->kick_signal);
+}
+
 int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm)
 {
 	struct capture_guest *guest = find_guest(capture, index);
 	int err;
 
-	if (vm->confidential)
+	if (must_refuse(capture, vm))
 		return -EOPNOTSUPP;
 	if (!guest) {
 		err = new_guest(capture, index, &guest);

@@ -88,7 +88,8 @@ void capture_destroy(struct capture *capture);
 
 /*
  * Follows @vm as @index (struct wire_sample's .vm). Calling it again with the VM's new state adds
- * new vCPUs, drops gone ones and replaces the memory slots.
+ * new vCPUs, drops gone ones and replaces the memory slots. -EOPNOTSUPP for a confidential VM, and
+ * in the deferred mode for one whose kick signal is not known.
  */
 int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm);
 int capture_set_guest(struct capture *capture, u32 index, const struct wire_guest *config);
