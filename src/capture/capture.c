@@ -186,11 +186,12 @@ static bool must_refuse(const struct capture *capture, const struct vm *vm)
 int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm)
 {
 	struct capture_guest *guest = find_guest(capture, index);
+	bool is_new = !guest;
 	int err;
 
 	if (must_refuse(capture, vm))
 		return -EOPNOTSUPP;
-	if (!guest) {
+	if (is_new) {
 		err = new_guest(capture, index, &guest);
 		if (err)
 			return err;
@@ -202,7 +203,11 @@ int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm)
 	guest->vm.slots = vm->slots;
 	guest->stale = false;
 	err = capture->backend->update_guest(capture, guest);
-	return err ? err : update_threads(capture, guest, vm);
+	if (!err)
+		err = update_threads(capture, guest, vm);
+	if (err && is_new)
+		capture_remove_vm(capture, index);
+	return err;
 }
 
 int capture_set_guest(struct capture *capture, u32 index, const struct wire_guest *config)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Stopping a process for a moment: it must not notice, whatever happens to it or to us meanwhile. */
+/* Stopping a process for a moment: it must not notice, whatever happens to it or us meanwhile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
