@@ -292,6 +292,20 @@ static int on_vcpu_file(const struct host_vcpu_file *file, void *arg)
 	return add_found(search, kvm, file->pid);
 }
 
+/* The VMM that thread @tid belongs to: the thread may have ended and its id be another's. */
+static int find_vmm(struct vm_host *host, pid_t tid, pid_t *ret)
+{
+	pid_t pid;
+	int err = proc_tgid(&host->proc, tid, &pid);
+
+	if (err)
+		return err;
+	if (!vmm_has_run_page(&host->proc, pid))
+		return -ESRCH;
+	*ret = pid;
+	return 0;
+}
+
 /* The process of the thread that made the VM, or of one that runs a vCPU of it. */
 static int find_process(struct vm_host *host, u64 kvm, pid_t *ret)
 {
@@ -302,11 +316,11 @@ static int find_process(struct vm_host *host, u64 kvm, pid_t *ret)
 
 	if (host->layout.kvm_userspace_pid != LAYOUT_ABSENT &&
 	    !kernel_read_u32(host->kernel, kvm + host->layout.kvm_userspace_pid, &creator))
-		err = proc_tgid(&host->proc, creator, ret);
+		err = find_vmm(host, creator, ret);
 	if (err && !kvm_read_vcpus(&reader, kvm, &vm))
 		vec_for_each(&vm.vcpus, vcpu)
 			if (err && vcpu->tid)
-				err = proc_tgid(&host->proc, vcpu->tid, ret);
+				err = find_vmm(host, vcpu->tid, ret);
 	vec_deinit(&vm.vcpus);
 	return err;
 }

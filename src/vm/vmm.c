@@ -265,6 +265,14 @@ void vmm_parse_run_pages(char *maps, struct vm *vm)
 			vcpu->run_hva = 0;
 }
 
+bool vmm_has_run_page(const struct proc *proc, pid_t pid)
+{
+	_cleanup_free_ char *maps = NULL;
+
+	return !proc_read(proc, pid, "maps", MAPS_MAX, &maps, NULL) &&
+	       strstr(maps, " anon_inode:kvm-vcpu:");
+}
+
 int vmm_find_run_pages(const struct proc *proc, struct vm *vm)
 {
 	_cleanup_free_ char *maps = NULL;

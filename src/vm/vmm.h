@@ -9,6 +9,9 @@
 /* Fills @vm's .vmm, .name and .kick_signal from the process @vm->pid. -ESRCH when it is gone. */
 int vmm_identify(const struct proc *proc, struct vm *vm);
 
+/* Whether @pid has some vCPU's run page mapped, as every VMM has. */
+bool vmm_has_run_page(const struct proc *proc, pid_t pid);
+
 /* Fills the .run_hva of @vm's vCPUs from the process's mappings. */
 int vmm_find_run_pages(const struct proc *proc, struct vm *vm);
 

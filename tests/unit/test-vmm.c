@@ -208,6 +208,16 @@ static void test_identify(void **state)
 	assert_int_equal(vmm_identify(&proc, &vm), -ESRCH);
 }
 
+static void test_has_run_page(void **state)
+{
+	(void)state;
+	put("20/maps", "1000-4000 rw-s 00000000 00:0e 43 anon_inode:kvm-vcpu:0\n");
+	put("21/maps", "1000-4000 rw-s 00000000 00:0e 43 /tmp/anon_inode:kvm-vcpu:0\n");
+	assert_true(vmm_has_run_page(&proc, 20));
+	assert_false(vmm_has_run_page(&proc, 21));
+	assert_false(vmm_has_run_page(&proc, 22));
+}
+
 static void test_ksyms(void **state)
 {
 	struct ksym syms[] = { { "kvm_vcpu_release" }, { "vm_list" }, { "nothing" } };
@@ -238,6 +248,7 @@ int main(void)
 		cmocka_unit_test(test_kicks),
 		cmocka_unit_test(test_run_pages),
 		TREE_TEST(test_identify),
+		TREE_TEST(test_has_run_page),
 		TREE_TEST(test_ksyms),
 	};
 #undef TREE_TEST
