@@ -44,3 +44,8 @@ need_tools() {
 		command -v "$tool" >/dev/null || die "no '$tool' on this machine (run: make packages)"
 	done
 }
+
+# share_option PATH TAG [OPTIONS]: the value of QEMU's -virtfs that shares PATH.
+share_option() {
+	echo "local,path=${1//,/,,},mount_tag=$2,security_model=none,multidevs=remap${3:+,$3}"
+}

@@ -41,16 +41,6 @@ guest_alive() {
 	kill -0 "$(cat "$1/pid" 2>/dev/null || echo none)" 2>/dev/null
 }
 
-# guest_workload DIR LINE: add a workload to the guest's image.
-guest_workload() {
-	local dir=$1 line=$2 program=${2%% *}
-
-	[ -x "$LAB_BUILD/lab/workloads/$program" ] ||
-		die "no workload '$program' in $LAB_BUILD/lab/workloads (run: make)"
-	cp "$LAB_BUILD/lab/workloads/$program" "$dir/bin/"
-	echo "$line" >>"$dir/workloads"
-}
-
 # guest_wait DIR SECONDS REGEX…: until each has matched a line of the console.
 guest_wait() {
 	local dir=$1 seconds=$2 regex
@@ -72,129 +62,174 @@ guest_wait() {
 	done
 }
 
-guest_start() {
-	local name kernel=6.1 initrd='' root='' script='' cpus=1 mem='' hotplug='' append='' ready=''
-	local seconds=120 vmlinuz version='' release='' dir tree smp memory extra='' line
-	local -a workloads=() modules=() patterns=() devices=() extra_words=()
-	local ready_set=''
+# The options of `guest start`, as guest_parse() leaves them for the functions below.
+declare -A opt=()
+guest_workloads=()
+guest_modules=()
+guest_patterns=()
 
-	[ $# -gt 0 ] || die "usage: lab/lab guest start NAME [options]"
-	name=$1
-	shift
-	[[ $name =~ ^[A-Za-z0-9][A-Za-z0-9_.-]*$ ]] || die "bad guest name '$name'"
+guest_parse() {
+	opt=([kernel]=6.1 [cpus]=1 [wait]=120 [vmm]=qemu)
 	while [ $# -gt 0 ]; do
 		case $1 in
-		--kernel) need_value "$1" $#; kernel=$2; shift ;;
-		--initrd) need_value "$1" $#; initrd=$2; shift ;;
-		--workload) need_value "$1" $#; workloads+=("$2"); shift ;;
-		--root) root=1 ;;
-		--script) need_value "$1" $#; script=$2; shift ;;
-		--module) need_value "$1" $#; modules+=("$2"); shift ;;
-		--cpus) need_value "$1" $#; need_number "$1" "$2"; cpus=$2; shift ;;
-		--mem) need_value "$1" $#; need_size "$1" "$2"; mem=$2; shift ;;
-		--hotplug) hotplug=1 ;;
-		--append) need_value "$1" $#; append=$2; shift ;;
-		--qemu) need_value "$1" $#; extra=$2; shift ;;
-		--ready) need_value "$1" $#; ready=$2; ready_set=1; shift ;;
-		--wait) need_value "$1" $#; need_number "$1" "$2"; seconds=$2; shift ;;
-		--vmm) need_value "$1" $#; [ "$2" = qemu ] || die "VMM '$2' is not available yet"; shift ;;
+		--root | --hotplug)
+			opt[${1#--}]=1
+			shift
+			continue
+			;;
 		-h | --help) guest_usage; exit 0 ;;
+		--workload | --module | --kernel | --initrd | --script | --cpus | --mem | --append | \
+			--qemu | --ready | --wait | --vmm) need_value "$1" $# ;;
 		*) die "unknown option '$1' (see lab/lab guest --help)" ;;
 		esac
-		shift
+		case $1 in
+		--workload) guest_workloads+=("$2") ;;
+		--module) guest_modules+=("$2") ;;
+		--cpus | --wait) need_number "$1" "$2" ;;&
+		--mem) need_size "$1" "$2" ;;&
+		*) opt[${1#--}]=$2 ;;
+		esac
+		shift 2
 	done
-	if [ ! -c /dev/kvm ] || [ ! -d "$LAB_STATE" ]; then
-		die "not in a lab host (use: lab/lab run -- …)"
-	fi
-	[ -z "$script" ] || [ -n "$root" ] || die "--script needs --root"
-	[ -z "$script" ] || [ -r "$script" ] || die "cannot read '$script'"
-	[ -z "$initrd" ] || [ -r "$initrd" ] || die "cannot read '$initrd'"
-	[ -z "$initrd" ] || [ "${#workloads[@]}${#modules[@]}$root" = 00 ] ||
-		die "--initrd goes with no --workload, --module or --root"
+}
 
-	if kernel_known "$kernel"; then
-		version=$kernel
-		dir=$(kernel_dir "$version")
-		release=$(cat "$dir/release")
-		vmlinuz=$dir/boot/vmlinuz-$release
-	else
-		vmlinuz=$kernel
-		[ -r "$vmlinuz" ] || die "'$kernel' is neither a lab kernel (${LAB_KERNELS[*]}) nor a file"
-		[ "${#modules[@]}$root" = 0 ] || die "--root and --module need a lab kernel"
+# Options that do not go together, or name what is not there.
+guest_check() {
+	local file
+
+	[ "${opt[vmm]}" = qemu ] || die "VMM '${opt[vmm]}' is not available yet"
+	[ -z "${opt[script]-}" ] || [ -n "${opt[root]-}" ] || die "--script needs --root"
+	for file in "${opt[script]-}" "${opt[initrd]-}"; do
+		[ -z "$file" ] || [ -r "$file" ] || die "cannot read '$file'"
+	done
+	[ -z "${opt[initrd]-}" ] ||
+		[ "${#guest_workloads[@]}${#guest_modules[@]}${opt[root]-}" = 00 ] ||
+		die "--initrd goes with no --workload, --module or --root"
+	if ! kernel_known "${opt[kernel]}"; then
+		[ -r "${opt[kernel]}" ] ||
+			die "'${opt[kernel]}' is neither a lab kernel (${LAB_KERNELS[*]}) nor a file"
+		[ "${#guest_modules[@]}${opt[root]-}" = 0 ] ||
+			die "--root and --module need a lab kernel"
 	fi
+}
+
+# guest_folder_new NAME: print the fresh state folder of a guest that is to be.
+guest_folder_new() {
+	local dir=$LAB_STATE/guests/$1
 
 	mkdir -p "$LAB_STATE/guests"
-	dir=$LAB_STATE/guests/$name
 	if [ -d "$dir" ]; then
-		guest_alive "$dir" && die "guest '$name' is running"
+		! guest_alive "$dir" || die "guest '$1' is running"
 		rm -rf "$dir"
 	fi
 	mkdir "$dir" "$dir/out"
-	echo "$kernel" >"$dir/kernel"
+	echo "$dir"
+}
 
-	if [ -z "$initrd" ]; then
-		tree=$dir/tree
-		mkdir -p "$tree/lab/bin"
-		: >"$tree/lab/workloads"
-		cp "$LAB_DIR/lib/guest-start.sh" "$tree/lab/start"
-		echo "$name" >"$tree/lab/hostname"
-		[ -z "$hotplug" ] || : >"$tree/lab/hotplug"
-		patterns+=('^guest: up')
-		for line in "${workloads[@]}"; do
-			guest_workload "$tree/lab" "$line"
-			patterns+=("workload ${line%% *}: started")
-		done
-		if [ -n "$script" ]; then
-			cp "$script" "$tree/lab/script"
-			patterns+=('^script: started')
-		fi
-		initrd=$(image_guest)
-		if [ -n "$root" ]; then
-			: >"$tree/lab/root"
-			echo "$release" >"$tree/lab/release"
-			echo "$LAB_CACHE/kernels/$version/lib/modules/$release" >"$tree/lab/moduledir"
-			initrd=$(image_guest_root "$version")
-			devices+=(-virtfs "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap"
-				-virtfs "local,path=$dir/out,mount_tag=out,security_model=none,multidevs=remap")
-		fi
-		if [ "${#modules[@]}" -gt 0 ]; then
-			if [ -n "$root" ]; then
-				modules=("${LAB_ROOT_MODULES[@]}" "${modules[@]}")
-			fi
-			tree_modules "$tree" "$version" "${modules[@]}"
-		fi
-		# The kernel unpacks one archive after the other.
-		{ cat "$initrd"; tree_pack "$tree"; } >"$dir/initrd"
-		initrd=$dir/initrd
-		rm -rf "$tree"
-	fi
-	if [ -n "$ready_set" ]; then
-		patterns=()
-		[ -z "$ready" ] || patterns=("$ready")
-	fi
+# guest_workload DIR LINE: add a workload to a guest's image.
+guest_workload() {
+	local dir=$1 line=$2 program=${2%% *}
 
-	: "${mem:=${root:+1G}}" "${mem:=256M}"
-	smp=$cpus
-	memory=$mem
-	if [ -n "$hotplug" ]; then
-		smp=$cpus,maxcpus=8
-		memory=$mem,slots=4,maxmem=4G
+	[ -x "$LAB_BUILD/lab/workloads/$program" ] ||
+		die "no workload '$program' in $LAB_BUILD/lab/workloads (run: make)"
+	cp "$LAB_BUILD/lab/workloads/$program" "$dir/bin/"
+	echo "$line" >>"$dir/workloads"
+	guest_patterns+=("workload $program: started")
+}
+
+# guest_tree NAME TREE: what a guest's image has beyond the base, and the base's path in $base.
+guest_tree() {
+	local name=$1 tree=$2 kernel=${opt[kernel]} release line
+
+	mkdir -p "$tree/lab/bin"
+	: >"$tree/lab/workloads"
+	cp "$LAB_DIR/lib/guest-start.sh" "$tree/lab/start"
+	echo "$name" >"$tree/lab/hostname"
+	[ -z "${opt[hotplug]-}" ] || : >"$tree/lab/hotplug"
+	guest_patterns+=('^guest: up')
+	for line in "${guest_workloads[@]}"; do
+		guest_workload "$tree/lab" "$line"
+	done
+	if [ -n "${opt[script]-}" ]; then
+		cp "${opt[script]}" "$tree/lab/script"
+		guest_patterns+=('^script: started')
+	fi
+	base=$(image_guest)
+	if [ -n "${opt[root]-}" ]; then
+		release=$(kernel_release "$kernel")
+		: >"$tree/lab/root"
+		echo "$release" >"$tree/lab/release"
+		echo "$LAB_CACHE/kernels/$kernel/lib/modules/$release" >"$tree/lab/moduledir"
+		base=$(image_guest_root "$kernel")
+		[ "${#guest_modules[@]}" -eq 0 ] ||
+			guest_modules=("${LAB_ROOT_MODULES[@]}" "${guest_modules[@]}")
+	fi
+	[ "${#guest_modules[@]}" -eq 0 ] || tree_modules "$tree" "$kernel" "${guest_modules[@]}"
+}
+
+# guest_launch NAME DIR INITRD
+guest_launch() {
+	local name=$1 dir=$2 initrd=$3 vmlinuz=${opt[kernel]} smp=${opt[cpus]} mem=${opt[mem]-}
+	local append=${opt[append]-}
+	local -a devices=() extra=()
+
+	if kernel_known "$vmlinuz"; then
+		vmlinuz=$(kernel_dir "$vmlinuz")/boot/vmlinuz-$(kernel_release "$vmlinuz")
+	fi
+	: "${mem:=${opt[root]+1G}}" "${mem:=256M}"
+	if [ -n "${opt[hotplug]-}" ]; then
+		smp+=,maxcpus=8
+		mem+=,slots=4,maxmem=4G
 		append="memhp_default_state=online $append"
 	fi
-	# Firmware and kernel look for devices on 256 buses, and each look is an exit of a nested guest.
-	[ -n "$extra" ] || append="pci=lastbus=0 $append"
-	read -ra extra_words <<<"$extra"
+	if [ -n "${opt[root]-}" ]; then
+		devices=(-virtfs "$(share_option / root readonly=on)"
+			-virtfs "$(share_option "$dir/out" out)")
+	fi
+	# The kernel looks for devices on 256 buses, and each look is an exit of a nested guest.
+	[ -n "${opt[qemu]-}" ] || append="pci=lastbus=0 $append"
+	read -ra extra <<<"${opt[qemu]-}"
 	qemu-system-x86_64 -name "$name,debug-threads=on" \
-		-machine q35,accel=kvm -cpu host -smp "$smp" -m "$memory" \
+		-machine q35,accel=kvm -cpu host -smp "$smp" -m "$mem" \
 		-nodefaults -no-user-config -display none -no-reboot -bios qboot.rom \
 		-chardev "file,id=console,path=$dir/console.log" -serial chardev:console \
 		-chardev "file,id=output,path=$dir/output.log" -serial chardev:output \
 		-qmp "unix:$dir/qmp,server=on,wait=off" -pidfile "$dir/pid" -daemonize \
 		-kernel "$vmlinuz" -initrd "$initrd" \
 		-append "console=ttyS0 quiet panic=-1 $append" \
-		"${devices[@]}" "${extra_words[@]}" </dev/null >"$dir/qemu.log" 2>&1 ||
+		"${devices[@]}" "${extra[@]}" </dev/null >"$dir/qemu.log" 2>&1 ||
 		die "QEMU did not start: $(head -n 1 "$dir/qemu.log")"
-	guest_wait "$dir" "$seconds" "${patterns[@]}"
+}
+
+guest_start() {
+	local name=${1-} dir base initrd
+
+	case $name in
+	'' | -*) die "usage: lab/lab guest start NAME [options]" ;;
+	esac
+	[[ $name =~ ^[A-Za-z0-9][A-Za-z0-9_.-]*$ ]] || die "bad guest name '$name'"
+	if [ ! -c /dev/kvm ] || [ ! -d "$LAB_STATE" ]; then
+		die "not in a lab host (use: lab/lab run -- …)"
+	fi
+	shift
+	guest_parse "$@"
+	guest_check
+	dir=$(guest_folder_new "$name")
+	echo "${opt[kernel]}" >"$dir/kernel"
+	initrd=${opt[initrd]-}
+	if [ -z "$initrd" ]; then
+		initrd=$dir/initrd
+		guest_tree "$name" "$dir/tree"
+		# The kernel unpacks one archive after the other.
+		{ cat "$base"; tree_pack "$dir/tree"; } >"$initrd"
+		rm -rf "$dir/tree"
+	fi
+	if [ -n "${opt[ready]+set}" ]; then
+		guest_patterns=()
+		[ -z "${opt[ready]}" ] || guest_patterns=("${opt[ready]}")
+	fi
+	guest_launch "$name" "$dir" "$initrd"
+	guest_wait "$dir" "${opt[wait]}" "${guest_patterns[@]}"
 	cat "$dir/pid"
 }
 

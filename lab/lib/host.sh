@@ -4,7 +4,11 @@
 
 # No EPYC model: it asks for what TCG cannot do and complains. No xsave, and so no AVX: with it a
 # 6.1 kernel hangs as it boots under TCG of QEMU 7.2.
-HOST_CPU=qemu64,+svm,+npt,+ssse3,+sse4.1,+sse4.2,+popcnt,+movbe,+aes,+pclmulqdq,+abm,+bmi1,+bmi2,+adx,+rdrand,+rdtscp,+pdpe1gb,+erms,+fsgsbase,+smep,+smap,+umip
+HOST_CPU=qemu64,+svm,+npt,+ssse3,+sse4.1,+sse4.2,+popcnt,+movbe,+aes,+pclmulqdq,+abm,+bmi1,+bmi2
+HOST_CPU+=,+adx,+rdrand,+rdtscp,+pdpe1gb,+erms,+fsgsbase,+smep,+smap,+umip
+
+# As fast as can be, and dead at the first oops.
+HOST_COMMAND_LINE="console=ttyS0 loglevel=4 panic=-1 oops=panic mitigations=off nokaslr tsc=reliable"
 
 host_usage() {
 	cat <<'EOT'
@@ -66,7 +70,7 @@ host_write_job() {
 
 host_run() {
 	local host=amd kernel=6.1 cpus=2 mem=8G timeout=600 out='' console='' features='' append=''
-	local dir release image status tail_out tail_err
+	local dir release image status tail_out tail_err log
 	local -a shares
 
 	while [ $# -gt 0 ]; do
@@ -102,12 +106,12 @@ host_run() {
 	trap 'exit 143' TERM
 	trap 'exit 129' HUP
 	host_write_job "$host_scratch/io" "$dir/lib/modules/$release" "$@"
-	shares=(-virtfs "local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap"
-		-virtfs "local,path=$host_scratch/io,mount_tag=io,security_model=none,multidevs=remap")
+	shares=(-virtfs "$(share_option / root readonly=on)"
+		-virtfs "$(share_option "$host_scratch/io" io)")
 	if [ -n "$out" ]; then
 		mkdir -p "$out" || die "cannot create '$out'"
 		out=$(readlink -f "$out")
-		shares+=(-virtfs "local,path=${out//,/,,},mount_tag=out,security_model=none,multidevs=remap")
+		shares+=(-virtfs "$(share_option "$out" out)")
 		echo out >"$host_scratch/io/shares"
 	fi
 
@@ -120,7 +124,7 @@ host_run() {
 		-serial "file:$host_scratch/console.log" \
 		-device isa-debug-exit,iobase=0xf4,iosize=1 \
 		-kernel "$dir/vmlinux" -initrd "$image" \
-		-append "console=ttyS0 loglevel=4 panic=-1 oops=panic mitigations=off nokaslr tsc=reliable $append" \
+		-append "$HOST_COMMAND_LINE $append" \
 		"${shares[@]}" </dev/null >"$host_scratch/qemu.log" 2>&1 &
 	host_pid=$!
 	tail -f -s 0.05 -c +1 --pid="$host_pid" "$host_scratch/io/stdout" &
@@ -137,8 +141,9 @@ host_run() {
 		exit "$(cat "$host_scratch/io/status")"
 	fi
 	host_keep=1
+	log="console log: $host_scratch/console.log"
 	case $status in
-	124 | 137) die "lab host still busy after $timeout s, ended; console log: $host_scratch/console.log" ;;
-	*) die "lab host died (QEMU exit $status, see $host_scratch/qemu.log); console log: $host_scratch/console.log" ;;
+	124 | 137) die "lab host still busy after $timeout s, ended; $log" ;;
+	*) die "lab host died (QEMU exit $status, see $host_scratch/qemu.log); $log" ;;
 	esac
 }

@@ -22,19 +22,21 @@ kernel_package() {
 	esac
 }
 
+# package_download FOLDER PACKAGE
+package_download() {
+	[ -n "$2" ] && (cd "$1" && apt-get -q -o APT::Sandbox::User=root download "$2") >&2
+}
+
 kernel_download() {
 	local version=$1 folder=$2 package
 
 	package=$(kernel_package "$version")
-	if [ -n "$package" ] && (cd "$folder" && apt-get -q -o APT::Sandbox::User=root download "$package") >&2; then
-		return
-	fi
+	! package_download "$folder" "$package" || return 0
 	# No package lists yet, or ones so old that the mirror has moved on.
 	apt-get -q update >&2 || die "cannot fetch kernel $version: apt-get update failed"
 	package=$(kernel_package "$version")
 	[ -n "$package" ] || die "no Debian package of kernel $version"
-	(cd "$folder" && apt-get -q -o APT::Sandbox::User=root download "$package") >&2 ||
-		die "cannot download $package"
+	package_download "$folder" "$package" || die "cannot download $package"
 }
 
 # vmlinuz_number FILE OFFSET SIZE: a field of the boot header (Documentation/arch/x86/boot.rst).

@@ -12,6 +12,7 @@
 struct progress {
 	unsigned long done;
 	uint64_t next; /* report, in ms */
+	int ended;
 };
 
 static struct {
@@ -177,30 +178,41 @@ unsigned long work_argument(unsigned long other)
 	return work.has_argument ? work.argument : other;
 }
 
-/* The time has come to report or to end. */
+/* Only one thread gets to print each report. */
+static int report_due(uint64_t now)
+{
+	uint64_t *place = &work.progress->next;
+	uint64_t next = __atomic_load_n(place, __ATOMIC_RELAXED);
+
+	return work.report && now >= next &&
+	       __atomic_compare_exchange_n(place, &next, next + work.report, 0, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED);
+}
+
+/* The last report, once for all threads. */
+static void work_end(uint64_t now)
+{
+	if (!__atomic_exchange_n(&work.progress->ended, 1, __ATOMIC_RELAXED))
+		work_report(now);
+	work_exit(0);
+}
+
 static void work_check_time(void)
 {
 	uint64_t now = now_ms();
-	uint64_t next = __atomic_load_n(&work.progress->next, __ATOMIC_RELAXED);
 
-	if (work.report && now >= next &&
-	    __atomic_compare_exchange_n(&work.progress->next, &next, next + work.report, 0, __ATOMIC_RELAXED,
-					__ATOMIC_RELAXED))
+	if (report_due(now))
 		work_report(now);
-	if (work.limit && now - work.start >= work.limit) {
-		work_report(now);
-		work_exit(0);
-	}
+	if (work.limit && now - work.start >= work.limit)
+		work_end(now);
 }
 
 void work_done(unsigned long count)
 {
 	unsigned long done = __atomic_add_fetch(&work.progress->done, count, __ATOMIC_RELAXED);
 
-	if (work.work_limit && done >= work.work_limit) {
-		work_report(now_ms());
-		work_exit(0);
-	}
+	if (work.work_limit && done >= work.work_limit)
+		work_end(now_ms());
 	if (work.timed)
 		work_check_time();
 }
@@ -290,17 +302,20 @@ static void thread_main(void *data)
 
 void thread_start(struct thread *thread, const char *name, void (*fn)(void *), void *arg)
 {
-	const unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-				    CLONE_SYSVSEM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+	const unsigned long flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND |
+				    CLONE_THREAD | CLONE_SYSVSEM | CLONE_PARENT_SETTID |
+				    CLONE_CHILD_CLEARTID;
 	struct thread_job *job;
+	long ret;
 
-	thread->stack = (char *)must("mmap of a stack",
-				     sys(mmap, 0, THREAD_STACK, PROT_READ | PROT_WRITE,
-					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+	ret = sys(mmap, 0, THREAD_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		  0);
+	thread->stack = (char *)must("mmap of a stack", ret);
 	/* The job lies at the stack's far end, where the thread does not get to. */
 	job = (struct thread_job *)thread->stack;
 	*job = (struct thread_job){ .name = name, .fn = fn, .arg = arg };
-	must("clone", rt_clone(flags, thread->stack + THREAD_STACK, thread_main, job, &thread->tid));
+	ret = rt_clone(flags, thread->stack + THREAD_STACK, thread_main, job, &thread->tid);
+	must("clone", ret);
 }
 
 void thread_join(struct thread *thread)

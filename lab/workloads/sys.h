@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* System calls without a libc, inlined so that the caller's function is the one that enters the kernel. */
+/* System calls without a libc, inlined: the caller's function is the one that enters the kernel. */
 #ifndef LAB_WORKLOADS_SYS_H
 #define LAB_WORKLOADS_SYS_H
 

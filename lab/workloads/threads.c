@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Three processes of three threads each, all with names of their own and a function for each process.
+ * Three processes of four threads each, all with names of their own, and a function a process.
  *
  *	_start ── main ── process_start ── process_main		process worker-red, -green, -blue
  *	thread_entry ── thread_main ── work_red ── leaf_red		threads red-1, red-2, red-3
