@@ -12,7 +12,7 @@
 #define NOINLINE __attribute__((noinline))
 /* Keeps the call before it from becoming a jump. */
 #define NO_TAIL_CALL() asm volatile("")
-#define DEPTH 40
+#define DEPTH 44
 
 static volatile unsigned long sink;
 

@@ -14,7 +14,7 @@ static void add_records(struct perfdata_build *b)
 {
 	static const u64 chain[] = { PERF_CONTEXT_USER, 0x401000, 0x402000 };
 	static const u8 build_id[20] = { 1, 2, 3 };
-	struct perfdata_build_where where = { 7, 8, 1, 10, BUILD_ID_OF(0) };
+	struct perfdata_build_where where = { 7, 7, 1, 10, BUILD_ID_OF(0) };
 
 	perfdata_build_mmap(b, &where, 0x1000, 0x1000, 0, "[kernel.kallsyms]_text");
 	perfdata_build_comm(b, &where, "worker");

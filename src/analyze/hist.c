@@ -285,7 +285,8 @@ static int graft_row(struct hist *hist, struct copies *copies, u32 group, u32 ro
 }
 
 /* Builds the tree; *@ret_nodes (of rows) says where each row's chain ends. */
-static int graft_rows(struct hist *hist, const u32 *group_of_row, const u32 *order, u32 *node_of_row)
+static int graft_rows(struct hist *hist, const u32 *group_of_row, const u32 *order,
+		      u32 *node_of_row)
 {
 	const struct profile *profile = hist->profile;
 	size_t nr = profile->chains.nodes.nr;
@@ -386,7 +387,11 @@ static struct hist_entry *find_entry(struct scan *scan, u32 group, u32 key)
 {
 	struct hist *hist = scan->hist;
 	struct hist_entry entry = {
-		.group = group, .key = key, .first_row = NONE, .first_node = NONE, .first_odd = NONE,
+		.group = group,
+		.key = key,
+		.first_row = NONE,
+		.first_node = NONE,
+		.first_odd = NONE,
 	};
 	u64 *value = hashmap_put(&scan->entries, (u64)group << 32 | key, NULL);
 

@@ -26,7 +26,7 @@ struct hist_options {
 	unsigned int nr_keys;
 	bool children;
 	bool chains;			/* will be asked for: callers go above equal callees */
-	bool caller;			/* chains begin at the outermost frame, else at the innermost */
+	bool caller;			/* chains begin at the outermost frame, not the innermost */
 };
 
 /* What the keys that were not asked for would be is what they were in the first sample. */

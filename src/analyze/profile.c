@@ -597,7 +597,8 @@ void profile_frame_label(const struct profile *profile, u32 frame, struct strbuf
 		return;
 	}
 	if (frame & PROFILE_FRAME_COMM) {
-		strbuf_adds(out, resolver_comm_name(profile->resolver, frame & ~PROFILE_FRAME_COMM));
+		strbuf_adds(out, resolver_comm_name(profile->resolver,
+						    frame & ~PROFILE_FRAME_COMM));
 		return;
 	}
 	symbol = profile_frame_symbol(profile, frame);

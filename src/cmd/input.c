@@ -52,5 +52,5 @@ int input_error(const char *path, int err, const char *why)
 
 void input_warn_truncated(const char *path)
 {
-	log_warning("%s: the file ends early, was the recorder killed? This is what there is", path);
+	log_warning("%s: the file ends early, was its recorder killed? It goes this far", path);
 }

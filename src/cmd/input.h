@@ -16,8 +16,10 @@ struct input_filter {
 	struct option_list tids;
 };
 
+/* --comms and --comm are the same: perf has the one, kvmprof's other commands the other. */
 #define INPUT_FILTER_OPTIONS(filter)                                                          \
-	OPT_LIST(0, "comms", &(filter).comms, "NAME", "only samples of these commands"),      \
+	OPT_LIST(0, "comm", &(filter).comms, "COMM", "only samples of these commands"),       \
+	OPT_LIST(0, "comms", &(filter).comms, "COMM", "the same", .hidden = true),            \
 	OPT_LIST(0, "pid", &(filter).pids, "PID", "only samples of these processes"),         \
 	OPT_LIST(0, "tid", &(filter).tids, "TID", "only samples of these threads")
 

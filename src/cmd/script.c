@@ -19,6 +19,7 @@ static struct {
 	u64 max_stack;
 	bool folded;
 	bool nanoseconds;
+	const char *debug_dir;
 	const char *symfs;
 	struct input_filter filter;
 } opt = {
@@ -56,11 +57,14 @@ static const struct option_spec options[] = {
 	OPT_FILE('i', "input", &opt.input, "the recording; - for standard input"),
 	OPT_CALLBACK('F', "fields", parse_fields, &opt.fields, "FIELDS",
 		     FIELD_NAMES "; or +FIELD,-FIELD"),
-	OPT_NUMBER(0, "max-stack", &opt.max_stack, 1, 65535, "N", "frames of a chain, innermost first"),
+	OPT_NUMBER(0, "max-stack", &opt.max_stack, 1, 65535, "N",
+		   "frames of a chain, innermost first"),
 	INPUT_FILTER_OPTIONS(opt.filter),
 	OPT_GROUP("How"),
 	OPT_FLAG(0, "folded", &opt.folded, "one line a chain, as flame graph tools take it"),
 	OPT_FLAG(0, "ns", &opt.nanoseconds, "times to the nanosecond"),
+	OPT_STRING(0, "buildid-dir", &opt.debug_dir, "DIR", "symbols are there (default ~/.debug)",
+		   .complete = "dir"),
 	OPT_STRING(0, "symfs", &opt.symfs, "DIR", "look for the recorded files below DIR",
 		   .complete = "dir"),
 	OPT_END
@@ -76,6 +80,7 @@ static const struct command_spec spec = {
 static int write_samples(struct perfdata_reader *reader, struct outbuf *out)
 {
 	const struct resolver_options resolver_options = {
+		.cache_dir = opt.debug_dir,
 		.root = opt.symfs,
 	};
 	const struct script_options script_options = {
@@ -112,7 +117,7 @@ static int run_script(struct outbuf *out)
 static int run_folded(struct outbuf *out)
 {
 	const struct profile_options profile_options = {
-		.resolver = { .root = opt.symfs },
+		.resolver = { .cache_dir = opt.debug_dir, .root = opt.symfs },
 		.max_stack = opt.max_stack,
 		.filter = input_filter_active(&opt.filter) ? input_filter_sample : NULL,
 		.filter_arg = &opt.filter,

@@ -268,27 +268,26 @@ static int write_event(struct writer *writer, size_t event)
 
 static void write_count(struct outbuf *out, const char *what, u64 count)
 {
-	outbuf_addf(out, "#   %-32s", what);
+	outbuf_addf(out, "#   %-40s", what);
 	outbuf_add_u64(out, count, 12, ' ');
 	outbuf_addc(out, '\n');
 }
 
-/* What the recorder wrote down: lines of a key, a blank and a value. */
+/* What the recorder wrote down: lines "what: number". */
 static void write_recorded_accounting(struct writer *writer, const char *text)
 {
 	while (*text) {
-		size_t len = strcspn(text, "\n"), key = strcspn(text, " \n");
+		size_t len = strcspn(text, "\n");
 		_cleanup_free_ char *line = strndup(text, len);
+		char *colon = line ? strrchr(line, ':') : NULL;
 
-		if (!line)
-			break;
-		if (key < len) {
-			line[key] = '\0';
-			outbuf_adds(writer->out, "#   ");
-			outbuf_add_escaped(writer->out, line);
-			outbuf_add_repeated(writer->out, ' ', key < 32 ? 32 - key : 1);
-			outbuf_addf(writer->out, "%12s", escape(writer, line + key + 1));
-			outbuf_addc(writer->out, '\n');
+		if (colon) {
+			*colon++ = '\0';
+			colon += *colon == ' ';
+			strbuf_reset(&writer->line);
+			strbuf_adds(&writer->line, escape(writer, line));
+			outbuf_addf(writer->out, "#   %-40.80s", strbuf_cstr(&writer->line));
+			outbuf_addf(writer->out, "%12.40s\n", escape(writer, colon));
 		}
 		text += len + !!text[len];
 	}

@@ -40,11 +40,11 @@ enum perfdata_feature {
 	PERFDATA_FEATURE_CLOCK_DATA = 29,
 
 	/*
-	 * kvmprof's own: what became of every event of the recording. A perf_header_string of lines
-	 * "key value\n"; the value goes from the first blank to the end of the line. Stock perf visits only
-	 * the sections whose bit is below its HEADER_LAST_FEATURE (32 in 6.1) and says nothing
-	 * about others, whereas a record type that it does not know ends its reading. The last
-	 * bit is the farthest from those that perf will add.
+	 * kvmprof's own: what became of every event of the recording. A perf_header_string of
+	 * lines "what: number\n". Stock perf visits only the sections whose bit is below its
+	 * HEADER_LAST_FEATURE (32 in 6.1) and says nothing about others, whereas a record type
+	 * that it does not know ends its reading. The last bit is the farthest from those that
+	 * perf will add.
 	 */
 	PERFDATA_FEATURE_ACCOUNTING = 255,
 };

@@ -21,7 +21,8 @@ u64 perfdata_record_time(const struct perfdata_header *header, const struct perf
 			 const struct perfdata_raw *raw);
 
 /*
- * Decodes a record of the kernel's types, whose .attr is set. -ENODATA or -EBADMSG when its parts do not fit into it.
+ * Decodes a record of the kernel's types, whose .attr is set. -ENODATA or -EBADMSG when its parts
+ * do not fit into it.
  * Pointers in *@ret go into @raw and @scratch.
  */
 int perfdata_record_decode(const struct perfdata_header *header, const struct perfdata_raw *raw,

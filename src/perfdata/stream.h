@@ -43,7 +43,7 @@ struct perfdata_raw {
 void perfdata_raw_release(struct perfdata_raw *raw);
 
 struct perfdata_stream {
-	/* Reads up to @room bytes to @out; returns how many, 0 when there are no more, or -errno. */
+	/* Reads up to @room bytes to @out. How many, 0 when there are no more, or -errno. */
 	ssize_t (*fill)(struct perfdata_stream *stream, void *out, size_t room);
 	struct perfdata_chunk_pool *pool;
 	struct perfdata_chunk *chunk;

@@ -9,6 +9,7 @@
 
 #define ATTR_SIZE 128
 #define FLAG_SAMPLE_ID_ALL 18
+#define PACK_MMAP_SIZE (512 * 1024)	/* more than the records of any compressed one */
 
 static void out16(struct perfdata_build *b, struct strbuf *to, u16 v)
 {
@@ -96,8 +97,104 @@ static void out_id(struct perfdata_build *b, const struct perfdata_build_where *
 
 static void out_name(struct perfdata_build *b, const char *name)
 {
-	strbuf_add(b->to, name, strlen(name) + 1);
-	put_align(b->to, 8);
+	size_t size = strlen(name) + 1;
+
+	strbuf_add(b->to, name, size);
+	strbuf_add_zeros(b->to, ALIGN_UP(size, 8) - size);
+}
+
+static void out_string(struct perfdata_build *b, struct strbuf *to, const char *s)
+{
+	size_t padded = ALIGN_UP(strlen(s) + 1, 64);
+
+	out32(b, to, padded);
+	strbuf_adds(to, s);
+	strbuf_add_zeros(to, padded - strlen(s));
+}
+
+static void out_build_id(struct perfdata_build *b, struct strbuf *to)
+{
+	static const char name[] = "/bin/true";
+	size_t start = to->len;
+
+	out32(b, to, PERFDATA_RECORD_HEADER_BUILD_ID);
+	out16(b, to, PERF_RECORD_MISC_USER | PERFDATA_MISC_BUILD_ID_SIZE);
+	out16(b, to, 8 + 4 + 24 + ALIGN_UP(sizeof(name), 64));
+	out32(b, to, -1);
+	for (u8 i = 0; i < 20; i++)
+		put_u8(to, i + 1);
+	put_u8(to, 20);
+	strbuf_add_zeros(to, 3);
+	strbuf_add(to, name, sizeof(name));
+	strbuf_add_zeros(to, start + 8 + 4 + 24 + ALIGN_UP(sizeof(name), 64) - to->len);
+}
+
+static void out_event_desc(struct perfdata_build *b, struct strbuf *to)
+{
+	out32(b, to, b->nr_attrs);
+	out32(b, to, ATTR_SIZE);
+	for (u32 i = 0; i < b->nr_attrs; i++) {
+		char name[16] = "event-0";
+
+		name[6] += i;
+		out_attr(b, to, i);
+		out32(b, to, 2);
+		out_string(b, to, name);
+		out64(b, to, BUILD_ID_OF(i));
+		out64(b, to, BUILD_ID_OF(i) + 1);
+	}
+}
+
+static void out_feature(struct perfdata_build *b, struct strbuf *to, unsigned int feature)
+{
+	switch (feature) {
+	case PERFDATA_FEATURE_BUILD_ID:
+		out_build_id(b, to);
+		break;
+	case PERFDATA_FEATURE_HOSTNAME:
+		out_string(b, to, "guest7");
+		break;
+	case PERFDATA_FEATURE_CMDLINE:
+		out32(b, to, 2);
+		out_string(b, to, "kvmprof");
+		out_string(b, to, "record");
+		break;
+	case PERFDATA_FEATURE_EVENT_DESC:
+		out_event_desc(b, to);
+		break;
+	case PERFDATA_FEATURE_COMPRESSED:
+		for (u32 i = 0; i < 4; i++)
+			out32(b, to, 1);	/* version, type, level, ratio */
+		out32(b, to, PACK_MMAP_SIZE);
+		break;
+	case PERFDATA_FEATURE_ACCOUNTING:
+		out_string(b, to, "samples: 3\n");
+		break;
+	}
+}
+
+static const unsigned int features[] = {
+	PERFDATA_FEATURE_BUILD_ID, PERFDATA_FEATURE_HOSTNAME,	PERFDATA_FEATURE_CMDLINE,
+	PERFDATA_FEATURE_EVENT_DESC, PERFDATA_FEATURE_COMPRESSED, PERFDATA_FEATURE_ACCOUNTING,
+};
+
+/* As records. perf ends its reading at a feature that it does not know. */
+static void out_pipe_features(struct perfdata_build *b)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
+		size_t record = b->out.len;
+
+		if (features[i] == PERFDATA_FEATURE_ACCOUNTING)
+			continue;
+		if (features[i] == PERFDATA_FEATURE_BUILD_ID) {
+			out_build_id(b, &b->out);
+			continue;
+		}
+		begin_record(b, PERFDATA_RECORD_HEADER_FEATURE, 0);
+		out64(b, &b->out, features[i]);
+		out_feature(b, &b->out, features[i]);
+		end_record(b, record);
+	}
 }
 
 static void begin_file(struct perfdata_build *b)
@@ -134,6 +231,7 @@ static void begin_pipe(struct perfdata_build *b)
 		out64(b, b->to, BUILD_ID_OF(i) + 1);
 		end_record(b, start);
 	}
+	out_pipe_features(b);
 }
 
 void perfdata_build_begin(struct perfdata_build *b, bool swap, bool pipe, u32 nr_attrs,
@@ -296,7 +394,8 @@ void perfdata_build_sample(struct perfdata_build *b, const struct perfdata_build
 	end_record(b, record);
 }
 
-void perfdata_build_raw(struct perfdata_build *b, u32 type, u16 misc, const void *data, size_t size)
+void perfdata_build_raw(struct perfdata_build *b, u32 type, u16 misc, const void *data,
+			size_t size)
 {
 	size_t record = b->to->len;
 
@@ -349,76 +448,6 @@ void perfdata_build_pack_halves(struct perfdata_build *b)
 	pack_bytes(b, b->pack.data + half, b->pack.len - half, false);
 }
 
-static void out_string(struct perfdata_build *b, struct strbuf *to, const char *s)
-{
-	size_t padded = ALIGN_UP(strlen(s) + 1, 64);
-
-	out32(b, to, padded);
-	strbuf_adds(to, s);
-	strbuf_add_zeros(to, padded - strlen(s));
-}
-
-static void out_build_id(struct perfdata_build *b, struct strbuf *to)
-{
-	static const char name[] = "/bin/true";
-	size_t start = to->len;
-
-	out32(b, to, PERFDATA_RECORD_HEADER_BUILD_ID);
-	out16(b, to, PERF_RECORD_MISC_USER | PERFDATA_MISC_BUILD_ID_SIZE);
-	out16(b, to, 8 + 4 + 24 + ALIGN_UP(sizeof(name), 64));
-	out32(b, to, -1);
-	for (u8 i = 0; i < 20; i++)
-		put_u8(to, i + 1);
-	put_u8(to, 20);
-	strbuf_add_zeros(to, 3);
-	strbuf_add(to, name, sizeof(name));
-	strbuf_add_zeros(to, start + 8 + 4 + 24 + ALIGN_UP(sizeof(name), 64) - to->len);
-}
-
-static void out_event_desc(struct perfdata_build *b, struct strbuf *to)
-{
-	out32(b, to, b->nr_attrs);
-	out32(b, to, ATTR_SIZE);
-	for (u32 i = 0; i < b->nr_attrs; i++) {
-		char name[16] = "event-0";
-
-		name[6] += i;
-		out_attr(b, to, i);
-		out32(b, to, 2);
-		out_string(b, to, name);
-		out64(b, to, BUILD_ID_OF(i));
-		out64(b, to, BUILD_ID_OF(i) + 1);
-	}
-}
-
-static void out_feature(struct perfdata_build *b, struct strbuf *to, unsigned int feature)
-{
-	switch (feature) {
-	case PERFDATA_FEATURE_BUILD_ID:
-		out_build_id(b, to);
-		break;
-	case PERFDATA_FEATURE_HOSTNAME:
-		out_string(b, to, "guest7");
-		break;
-	case PERFDATA_FEATURE_CMDLINE:
-		out32(b, to, 2);
-		out_string(b, to, "kvmprof");
-		out_string(b, to, "record");
-		break;
-	case PERFDATA_FEATURE_EVENT_DESC:
-		out_event_desc(b, to);
-		break;
-	case PERFDATA_FEATURE_ACCOUNTING:
-		out_string(b, to, "samples 3\n");
-		break;
-	}
-}
-
-static const unsigned int features[] = {
-	PERFDATA_FEATURE_BUILD_ID, PERFDATA_FEATURE_HOSTNAME,	PERFDATA_FEATURE_CMDLINE,
-	PERFDATA_FEATURE_EVENT_DESC, PERFDATA_FEATURE_ACCOUNTING,
-};
-
 static void finish_file(struct perfdata_build *b)
 {
 	_cleanup_strbuf_ struct strbuf body = STRBUF_INIT;
@@ -440,27 +469,9 @@ static void finish_file(struct perfdata_build *b)
 	strbuf_add(&b->out, body.data, body.len);
 }
 
-static void finish_pipe(struct perfdata_build *b)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(features); i++) {
-		size_t record = b->out.len;
-
-		if (features[i] == PERFDATA_FEATURE_BUILD_ID) {
-			out_build_id(b, &b->out);
-			continue;
-		}
-		begin_record(b, PERFDATA_RECORD_HEADER_FEATURE, 0);
-		out64(b, &b->out, features[i]);
-		out_feature(b, &b->out, features[i]);
-		end_record(b, record);
-	}
-}
-
 void perfdata_build_finish(struct perfdata_build *b)
 {
-	if (b->pipe)
-		finish_pipe(b);
-	else
+	if (!b->pipe)
 		finish_file(b);
 }
 

@@ -46,7 +46,8 @@ void perfdata_build_sample(struct perfdata_build *b, const struct perfdata_build
 			   u16 cpumode, u64 period, const u64 *ips, u64 nr_ips);
 void perfdata_build_round(struct perfdata_build *b);
 /* A record of any type with these bytes, whatever they are. */
-void perfdata_build_raw(struct perfdata_build *b, u32 type, u16 misc, const void *data, size_t size);
+void perfdata_build_raw(struct perfdata_build *b, u32 type, u16 misc, const void *data,
+			size_t size);
 
 /* Records from here to pack() go into one compressed record; the zstd stream goes on. */
 void perfdata_build_pack_begin(struct perfdata_build *b);

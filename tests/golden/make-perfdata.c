@@ -242,6 +242,8 @@ static int write_file(const char *path, const struct kernel *kernel)
 
 	if (!err)
 		err = add_records(writer, kernel);
+	if (!err)
+		err = perfdata_writer_set_accounting(writer, "events: 1003\nlost: 3\n");
 	return err ? err : perfdata_writer_finish(writer);
 }
 
