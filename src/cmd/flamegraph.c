@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "cmd/commands.h"
-#include "cmd/options.h"
+#include "cmd/input.h"
 #include "output/flamegraph-profile.h"
 #include "perfdata/format.h"
 
@@ -20,13 +20,14 @@ static struct {
 	const char *input;
 	const char *output;
 	const char *event;
-	struct option_list comms;
+	struct input_filter filter;
+	const char *debug_dir;
+	const char *symfs;
 	int by;		/* enum profile_by */
 	const char *title;
 	bool inverted;
-	const char *debug_dir;
 } opt = {
-	.input = "perf.data",
+	.input = DEFAULT_INPUT,
 	.output = "flamegraph.html",
 	.by = PROFILE_BY_COMM,
 };
@@ -36,8 +37,12 @@ static const struct option_spec options[] = {
 	OPT_FILE('i', "input", &opt.input,
 		 "the recording (default perf.data); - for standard input"),
 	OPT_STRING('e', "event", &opt.event, "EVENT", "of several events this one"),
-	OPT_LIST(0, "comm", &opt.comms, "COMM", "only processes of that name"),
+	OPT_LIST(0, "comm", &opt.filter.comms, "COMM", "only samples of these commands"),
+	OPT_LIST(0, "pid", &opt.filter.pids, "PID", "only samples of these processes"),
+	OPT_LIST(0, "tid", &opt.filter.tids, "TID", "only samples of these threads"),
 	OPT_STRING(0, "buildid-dir", &opt.debug_dir, "DIR", "symbols are there (default ~/.debug)",
+		   .complete = "dir"),
+	OPT_STRING(0, "symfs", &opt.symfs, "DIR", "look for the recorded files below DIR",
 		   .complete = "dir"),
 	OPT_GROUP("Page"),
 	OPT_FILE('o', "output", &opt.output,
@@ -55,12 +60,6 @@ static const struct command_spec spec = {
 	.options = options,
 };
 
-static bool wanted_comm(const struct perfdata_record *sample, const char *comm, void *arg)
-{
-	(void)sample;
-	return option_list_matches(arg, comm);
-}
-
 /* What the weights, the event's periods, count. */
 static const char *event_unit(const struct profile_event *event)
 {
@@ -69,6 +68,17 @@ static const char *event_unit(const struct profile_event *event)
 	if (!strncmp(event->name, "cpu-clock", 9) || !strncmp(event->name, "task-clock", 10))
 		return "ns";
 	return event->name;
+}
+
+/* Those that the filter let pass. */
+static u64 shown_samples(const struct profile *profile, size_t event)
+{
+	u64 samples = 0;
+
+	vec_for_each(&profile->rows, row)
+		if (row->event == event)
+			samples += row->samples;
+	return samples;
 }
 
 /* The line below the title, one note after the other in @text. */
@@ -83,20 +93,20 @@ static struct strbuf *add_note(struct notes *notes)
 	return &notes->text[notes->nr++];
 }
 
-static void make_notes(struct notes *notes, const struct profile *profile,
-		       const struct profile_event *event)
+static void make_notes(struct notes *notes, const struct profile *profile, size_t event)
 {
 	const char *release = perfdata_reader_string(profile->reader, PERFDATA_FEATURE_OSRELEASE);
 	u64 lost = profile->lost_events + profile->lost_samples;
 
 	if (release)
 		strbuf_addf(add_note(notes), "Linux %s", release);
-	strbuf_adds(add_note(notes), event->name);
-	strbuf_addf(add_note(notes), "%llu samples", (unsigned long long)event->samples);
+	strbuf_adds(add_note(notes), profile->events.data[event].name);
+	strbuf_addf(add_note(notes), "%llu samples",
+		    (unsigned long long)shown_samples(profile, event));
 	if (lost)
 		strbuf_addf(add_note(notes), "%llu lost", (unsigned long long)lost);
 	if (profile->filtered)
-		strbuf_addf(add_note(notes), "%llu of other processes left out",
+		strbuf_addf(add_note(notes), "%llu others left out",
 			    (unsigned long long)profile->filtered);
 	if (profile->truncated)
 		strbuf_adds(add_note(notes), "the recording was cut off");
@@ -125,7 +135,7 @@ static int make_page(const struct profile *profile, size_t event, struct strbuf 
 	};
 	int err;
 
-	make_notes(&notes, profile, &profile->events.data[event]);
+	make_notes(&notes, profile, event);
 	err = flamegraph_create(&graph_options, &graph);
 	if (!err)
 		err = flamegraph_add_profile(graph, profile, event, opt.by);
@@ -189,9 +199,9 @@ static int make_graph(const struct profile *profile)
 		say_unknown_event(profile);
 		return STATUS_FAILURE;
 	}
-	if (!profile->events.data[event].samples)
+	if (!shown_samples(profile, event))
 		log_warning("%s: no samples%s", opt.input,
-			    profile->filtered ? " of that process" : "");
+			    profile->filtered ? " of what was asked for" : "");
 	err = make_page(profile, event, &page);
 	if (err) {
 		log_error_errno(err, "cannot make the page");
@@ -200,29 +210,35 @@ static int make_graph(const struct profile *profile)
 	return write_page(&page);
 }
 
+static int load(struct profile **ret)
+{
+	const struct profile_options profile_options = {
+		.resolver = { .cache_dir = opt.debug_dir, .root = opt.symfs },
+		.details = opt.by == PROFILE_BY_THREAD ? PROFILE_DETAIL_THREAD : 0,
+		.filter = input_filter_active(&opt.filter) ? input_filter_sample : NULL,
+		.filter_arg = &opt.filter,
+	};
+	const char *why = NULL;
+	int err = profile_load(opt.input, &profile_options, ret, &why);
+
+	if (err)
+		return input_error(opt.input, err, why);
+	if ((*ret)->truncated)
+		input_warn_truncated(opt.input);
+	return STATUS_OK;
+}
+
 int cmd_flamegraph(int argc, char **argv)
 {
 	_cleanup_(profile_destroy) struct profile *profile = NULL;
-	struct profile_options profile_options = { 0 };
 	struct operands operands;
-	const char *why = NULL;
-	int status, err;
+	int status;
 
 	if (!options_parse(&spec, argc, argv, &operands, &status))
 		return status;
-	profile_options.resolver.cache_dir = opt.debug_dir;
-	if (opt.by == PROFILE_BY_THREAD)
-		profile_options.details = PROFILE_DETAIL_THREAD;
-	if (opt.comms.nr) {
-		profile_options.filter = wanted_comm;
-		profile_options.filter_arg = &opt.comms;
-	}
-	err = profile_load(opt.input, &profile_options, &profile, &why);
-	if (err) {
-		log_error("cannot read %s: %s", opt.input, why ?: error_text(err));
-		return STATUS_FAILURE;
-	}
-	if (profile->truncated)
-		log_warning("%s ends early: this is what there is of it", opt.input);
-	return make_graph(profile);
+	status = load(&profile);
+	if (!status)
+		status = make_graph(profile);
+	input_filter_deinit(&opt.filter);
+	return status;
 }

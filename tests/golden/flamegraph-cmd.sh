@@ -62,21 +62,21 @@ same '--comm' '200000000 process all
 200000000 user all;spinner;0x401150;[unknown]' "$(paths comm.html)"
 same '--title' '"a & b"' "$(member comm.html title)"
 same '--inverted' true "$(member comm.html inverted)"
-contains '--comm is noted' "$(member comm.html notes)" '800 of other processes left out'
+contains '--comm is noted' "$(member comm.html notes)" '800 others left out'
 "$KVMPROF" flamegraph -q -o by.html --by none
 contains '--by none' "$(paths by.html)" '700000000 user all;0x401150'
 "$KVMPROF" flamegraph -q -o by.html --by thread
 contains '--by thread' "$(paths by.html)" '101'
 status 'a process that is not there' 0 "$KVMPROF" flamegraph -o comm.html --comm nobody
-contains 'is told' "$tap_output" 'no samples of that process'
+contains 'is told' "$tap_output" 'no samples of what was asked for'
 same 'and gives an empty page' '' "$(paths comm.html)"
 
 # What goes wrong.
 status 'no such file' 1 "$KVMPROF" flamegraph -i nothing.data -o none.html
-contains 'is told' "$tap_output" 'cannot read nothing.data: '
+contains 'is told' "$tap_output" 'nothing.data: no such file'
 echo 'this is no recording of anything, however long it may be' >bad.data
 status 'not a recording' 1 "$KVMPROF" flamegraph -i bad.data -o none.html
-contains 'is told, too' "$tap_output" 'cannot read bad.data: '
+contains 'is told, too' "$tap_output" 'bad.data: bad data: '
 status 'an event that is not in the file' 1 "$KVMPROF" flamegraph -e cycles -o none.html
 contains 'is told with those that are' "$tap_output" 'has no event cycles; it has: cpu-clock'
 status 'a folder that cannot be written' 1 "$KVMPROF" flamegraph -o /proc/nowhere/none.html
