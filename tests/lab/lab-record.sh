@@ -17,6 +17,10 @@ record_guest() {
 	for workload in $workloads; do
 		set -- "$@" --workload "$workload-fp"
 	done
+	# The shares of the CPU tree need many samples of it.
+	for _ in 1 2 3 4 5; do
+		set -- "$@" --workload cputree-fp
+	done
 	if ! "$lab" guest start "main" --kernel "$@" >"$TMPDIR/pid" 2>"$TMPDIR/start"; then
 		fail "$label: guest starts" "$(cat "$TMPDIR/start")"
 		return
@@ -41,14 +45,15 @@ record_guest() {
 		--path 'do_syscall_64>.*read>vfs_read' \
 		--path 'do_syscall_64>.*pipe.*' \
 		--path 'do_syscall_64>.*mmap.*>vm_mmap_pgoff>do_mmap'
-	chains names "$TMPDIR/script" --label "$label" --comms 'cputree-fp,syscalls-fp,timers-fp,swapper.*'
+	chains names "$TMPDIR/script" --label "$label" --comms "cputree-fp,syscalls-fp,forkexec-fp,faults-fp,red-1,ticker,ksoftirqd/.*"
 }
 
 # The names that a workload's threads run under.
 comms() {
 	case $1 in
-	kthreads) echo 'kthreads-fp|kworker/.*|ksoftirqd/.*|rcu_.*|migration/.*' ;;
-	threads) echo 'threads-fp|worker.*|proc.*' ;;
+	kthreads) echo 'kthreads-fp|pty-feeder|netns-dropper|rcu-waiter|kworker/.*|ksoftirqd/.*|rcu_.*|migration/.*' ;;
+	threads) echo 'threads-fp|worker-.*|(red|green|blue)-.*' ;;
+	timers) echo 'timers-fp|ticker|sender' ;;
 	*) echo "$1-fp" ;;
 	esac
 }
@@ -56,7 +61,7 @@ comms() {
 # How many kernel samples of it there must be; those that mostly run in user mode have few.
 least() {
 	case $1 in
-	cputree | recurse | threads) echo 5 ;;
+	cputree | recurse | threads) echo 20 ;;
 	*) echo 50 ;;
 	esac
 }
