@@ -202,6 +202,39 @@ SHOT_FN int shot_walk_frames(struct shot *shot)
 	return 0;
 }
 
+/*
+ * While the guest switches tasks, the tables of the next one are loaded already and the current
+ * task is still the one before (context_switch(), kernel/sched/core.c). Its user stack is then
+ * found by way of its own tables, whose kernel half is the same.
+ */
+SHOT_FN int shot_use_task_root(struct shot *shot)
+{
+	const struct shot_vm *vm;
+	const struct shot_view *view;
+	u64 pgd;
+	int stop;
+
+	if (!shot)
+		return STOP_UNSUPPORTED;
+	vm = shot_vm(shot);
+	if (!vm || !vm->guest.mm_pgd_offset || !(shot->wire.flags & WIRE_F_TASK))
+		return 0;
+	stop = shot_read_u64(shot, shot->percpu + vm->guest.loaded_mm_offset, SHOT_VIEW_KERNEL);
+	if (stop || shot->value == shot->wire.task.mm)
+		return stop;
+	stop = shot_read_u64(shot, shot->wire.task.mm + vm->guest.mm_pgd_offset, SHOT_VIEW_KERNEL);
+	if (stop)
+		return stop;
+	pgd = shot->value;
+	stop = shot_translate(shot, pgd, SHOT_VIEW_KERNEL);
+	if (stop)
+		return stop;
+	view = &shot->views[SHOT_VIEW_KERNEL];
+	shot->wire.user_root = (view->walk.gpa + (pgd - view->walk.gva)) & ~(SHOT_PAGE - 1ULL);
+	shot_set_root(shot, shot->wire.user_root);
+	return 0;
+}
+
 /* Fills the user part. Comes before the stacks, whose place in the record is behind the frames. */
 SHOT_INLINE int shot_take_user(struct shot *shot)
 {
@@ -217,6 +250,8 @@ SHOT_INLINE int shot_take_user(struct shot *shot)
 		return 0;
 	} else {
 		shot->wire.user_stop = shot_find_user_regs(shot, vm);
+		if (!shot->wire.user_stop)
+			shot->wire.user_stop = shot_use_task_root(shot);
 	}
 	if (!shot->wire.user_pc || shot->wire.user_stop)
 		return 0;

@@ -259,6 +259,8 @@ static u32 chain_to_ips(const struct chain *chain, u64 *ips)
 static void set_space(struct recording *recording, const struct wire_sample *wire)
 {
 	recording->space_valid = !mmu_space_init(&recording->space, &wire->regs);
+	if (wire->user_root)
+		recording->space.root = wire->user_root;
 	if (wire->time > recording->now)
 		recording->now = wire->time;
 }

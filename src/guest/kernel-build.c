@@ -37,6 +37,7 @@ enum symbol_id {
 	SYM_HARDIRQ_STACK_PTR,
 	SYM_IRQ_STACK_PTR,
 	SYM_PCPU_HOT,
+	SYM_TLBSTATE,
 	SYM_START_INIT_STACK,
 	SYM_END_INIT_STACK,
 	SYM_START_INIT_TASK,
@@ -71,6 +72,7 @@ static const char *const symbol_names[SYM_NR] = {
 	[SYM_HARDIRQ_STACK_PTR] = "hardirq_stack_ptr",
 	[SYM_IRQ_STACK_PTR] = "irq_stack_ptr",		/* its name before 5.2 */
 	[SYM_PCPU_HOT] = "pcpu_hot",
+	[SYM_TLBSTATE] = "cpu_tlbstate",
 	/* init_stack lies between these two; the next two are their names in 6.1. */
 	[SYM_START_INIT_STACK] = "__start_init_stack",
 	[SYM_END_INIT_STACK] = "__end_init_stack",
@@ -148,6 +150,8 @@ static void find_places(struct facts *facts)
 		set_place(facts, PLACE_CURRENT_TASK, SYM_PCPU_HOT, layout->hot_current_task);
 	if (layout->hot_irq_stack != LAYOUT_NONE)
 		set_place(facts, PLACE_IRQ_STACK, SYM_PCPU_HOT, layout->hot_irq_stack);
+	if (layout->loaded_mm != LAYOUT_NONE)
+		set_place(facts, PLACE_LOADED_MM, SYM_TLBSTATE, layout->loaded_mm);
 }
 
 /* Without KALLSYMS_ALL data has no symbols; the text is found as it is. */

@@ -31,6 +31,7 @@ enum build_place_id {
 	PLACE_BOOT_PARAMS,
 	PLACE_CURRENT_TASK,	/* per-CPU, the member of pcpu_hot included */
 	PLACE_IRQ_STACK,	/* per-CPU hardirq_stack_ptr, the same */
+	PLACE_LOADED_MM,	/* per-CPU cpu_tlbstate.loaded_mm */
 	PLACE_RETHOOK,		/* trampolines that tracing returns to in a caller's stead */
 	PLACE_KRETPROBE,
 	PLACE_GRAPH,

@@ -63,6 +63,17 @@ static void read_task(struct kernel_layout *layout, const struct btf *btf)
 	layout->task_flags = place(&task, "flags", 4);
 }
 
+/* Which address space is loaded, and where one has its tables: 4.9 and 2.6, unchanged since. */
+static void read_mm(struct kernel_layout *layout, const struct btf *btf)
+{
+	struct holder mm, state;
+
+	if (open_struct(&mm, btf, "mm_struct"))
+		layout->mm_pgd = place(&mm, "pgd", 8);
+	if (open_struct(&state, btf, "tlb_state"))
+		layout->loaded_mm = place(&state, "loaded_mm", 8);
+}
+
 /*
  * Per-CPU variables of their own to 6.1, in struct pcpu_hot from 6.2 (e57ef2ed97c1 "x86: Put hot
  * per CPU variables into a struct") to 6.14, and again of their own after that.
@@ -181,6 +192,7 @@ static void read_orc_format(struct kernel_layout *layout, const struct btf *btf)
 void layout_read(struct kernel_layout *layout, const struct btf *btf)
 {
 	read_task(layout, btf);
+	read_mm(layout, btf);
 	read_percpu(layout, btf);
 	read_module(layout, btf);
 	read_module_kallsyms(layout, btf);

@@ -17,6 +17,9 @@ struct kernel_layout {
 	/* struct task_struct */
 	u32 task_pid, task_tgid, task_comm, task_stack, task_mm, task_flags;
 
+	/* struct mm_struct, struct tlb_state */
+	u32 mm_pgd, loaded_mm;
+
 	/* struct pcpu_hot, 6.2 to 6.14 */
 	u32 hot_current_task, hot_irq_stack;
 

@@ -92,6 +92,7 @@ struct wire_sample {
 	struct wire_task task;
 	u64 user_pc;		/* where user mode was left; regs.pc with WIRE_F_USER; 0: none */
 	u64 user_sp;
+	u64 user_root;		/* top page table of the user walk when CR3 was another's; 0: CR3 */
 	u32 user_frames_offset;	/* from the record's start */
 	u16 nr_user_frames;
 	u8 user_stop;		/* enum stop_reason of the user-space walk */
@@ -122,6 +123,8 @@ struct wire_guest {
 	u32 thread_size;		/* bytes of a kernel stack, a power of two */
 	u32 irq_stack_size;
 	u32 pt_regs_top;		/* from the kernel stack's end down to the user pt_regs' end */
+	s32 loaded_mm_offset;		/* per-CPU cpu_tlbstate.loaded_mm */
+	u32 mm_pgd_offset;		/* 0: this and loaded_mm_offset are not known */
 	u32 pad;
 	u64 kernel_start;		/* of the kernel's address space: addresses above are kernel */
 };

@@ -11,11 +11,13 @@
 /* Offsets in the guest's kernel, each unlike the others. */
 #define CURRENT_TASK 0x18
 #define IRQ_STACK_PTR 0x28
+#define LOADED_MM 0x30
 #define TASK_STACK 0x20
 #define TASK_MM 0x88
 #define TASK_PID 0x90
 #define TASK_TGID 0x94
 #define TASK_COMM 0xb8
+#define MM_PGD 0x50
 
 static int env_read(struct shot_env *env, u64 hva, void *out, u32 size, bool again)
 {
@@ -86,7 +88,10 @@ static int put_task(struct build_shot *build)
 	err = err ?: build_shot_set(build, BUILD_SHOT_PERCPU + IRQ_STACK_PTR,
 				    BUILD_SHOT_IRQ + BUILD_SHOT_STACK_BYTES - 8);
 	err = err ?: build_shot_set(build, BUILD_SHOT_TASK + TASK_STACK, BUILD_SHOT_THREAD);
-	err = err ?: build_shot_set(build, BUILD_SHOT_TASK + TASK_MM, BUILD_SHOT_DIRECT + 0x7000);
+	err = err ?: build_shot_set(build, BUILD_SHOT_TASK + TASK_MM, BUILD_SHOT_MM);
+	err = err ?: build_shot_set(build, BUILD_SHOT_PERCPU + LOADED_MM, BUILD_SHOT_MM);
+	err = err ?: build_shot_set(build, BUILD_SHOT_MM + MM_PGD,
+				    BUILD_SHOT_DIRECT + build->pt.root);
 	err = err ?: build_shot_set(build, BUILD_SHOT_TASK + TASK_PID, 42ULL << 32 | 43);
 	err = err ?: build_shot_set(build, BUILD_SHOT_TASK + TASK_COMM, halves[0]);
 	return err ?: build_shot_set(build, BUILD_SHOT_TASK + TASK_COMM + 8, halves[1]);
@@ -138,6 +143,8 @@ static void fill_vm(struct build_shot *build)
 			.task_comm_offset = TASK_COMM,
 			.task_stack_offset = TASK_STACK,
 			.task_mm_offset = TASK_MM,
+			.loaded_mm_offset = LOADED_MM,
+			.mm_pgd_offset = MM_PGD,
 			.thread_size = BUILD_SHOT_STACK_BYTES,
 			.irq_stack_size = BUILD_SHOT_STACK_BYTES,
 			.kernel_start = KERNEL_START,
@@ -199,6 +206,19 @@ void build_shot_enter_kernel(struct build_shot *build, u64 sp)
 	build->regs.gpr[X86_RBP] = 0x5555;	/* the kernel uses it for something else */
 	build->regs.x86.gs_base = BUILD_SHOT_PERCPU;
 	build->regs.x86.kernel_gs_base = 0;
+}
+
+int build_shot_switch_mm(struct build_shot *build)
+{
+	u64 page[SHOT_PAGE / 8], root = build->pt.next;
+	int err = mem_read(mem_fake_reader(build->mem), GPA(build->pt.root), page, sizeof(page));
+
+	if (err || root >= BUILD_SHOT_PAGES * SHOT_PAGE)
+		return err ?: -E2BIG;
+	memset(page, 0, sizeof(page) / 2);	/* no user half */
+	build->regs.x86.cr3 = root;
+	err = mem_fake_set(build->mem, GPA(root), page, sizeof(page));
+	return err ?: build_shot_set(build, BUILD_SHOT_PERCPU + LOADED_MM, BUILD_SHOT_MM + 0x800);
 }
 
 void build_shot_take(struct build_shot *build, struct shot *shot)

@@ -17,6 +17,7 @@
 #define BUILD_SHOT_DIRECT 0xffff888000000000ULL	/* the kernel's map of all memory */
 #define BUILD_SHOT_PERCPU (BUILD_SHOT_DIRECT + 0x1000)
 #define BUILD_SHOT_TASK (BUILD_SHOT_DIRECT + 0x2f40)	/* its comm crosses a page */
+#define BUILD_SHOT_MM (BUILD_SHOT_DIRECT + 0xf040)	/* the task's struct mm_struct */
 #define BUILD_SHOT_THREAD 0xffffc90000000000ULL	/* lowest addresses of the stacks */
 #define BUILD_SHOT_IRQ 0xffffc90000010000ULL
 #define BUILD_SHOT_NMI 0xfffffe0000002000ULL
@@ -65,6 +66,9 @@ int build_shot_set(struct build_shot *build, u64 gva, u64 value);
 
 /* Puts the vCPU into the kernel with stack pointer @sp. */
 void build_shot_enter_kernel(struct build_shot *build, u64 sp);
+
+/* Loads tables of another address space, as the guest does before it switches tasks. */
+int build_shot_switch_mm(struct build_shot *build);
 
 /* Writes what the CPU pushes at the top of the stack that ends at @top. */
 int build_shot_hw_frame(struct build_shot *build, u64 top, u64 cs, u64 ip, u64 sp);

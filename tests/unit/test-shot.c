@@ -151,6 +151,27 @@ static void test_hole(void **state)
 	check_frames(&sample, first_frame_in(2), STOP_NOT_PRESENT);
 }
 
+/* In the middle of a task switch CR3 is the next task's already. */
+static void test_switched_mm(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	build_shot_enter_kernel(&build, BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES - 0x200);
+	sample = take();
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	assert_int_equal(sample.wire->user_root, 0);
+	assert_int_equal(build_shot_switch_mm(&build), 0);
+	sample = take();
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	assert_int_equal(sample.wire->user_root, build.pt.root);
+	assert_true(sample.wire->nr_stacks > 0);
+	build.vm.guest.mm_pgd_offset = 0;	/* not known: the wrong tables have no such page */
+	sample = take();
+	check_frames(&sample, 0, STOP_NOT_PRESENT);
+	assert_int_equal(sample.wire->user_root, 0);
+}
+
 static void test_host_fault(void **state)
 {
 	struct sample sample;
@@ -663,7 +684,7 @@ int main(void)
 		TEST(no_user_regs),    TEST(unknown_kernel),	TEST(percpu_base),
 		TEST(task_fault),      TEST(page_table_isolation), TEST(changed),
 		TEST(accessed),	       TEST(many_slots),	TEST(large_page),
-		TEST(no_walk),	       TEST(every_failure),
+		TEST(no_walk),	       TEST(every_failure),	TEST(switched_mm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
