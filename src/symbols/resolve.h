@@ -12,8 +12,8 @@
  *	  sample: resolver_process() once, then resolver_chain() or resolver_place() an address
  *	  other:  resolver_record()
  *
- * One difference is wanted: when perf reads a recording in the very boot that it was made in and may
- * read /proc/kcore, it calls a module's functions the kernel's; here they stay the module's.
+ * One difference is wanted: when perf reads a recording in the very boot that it was made in and
+ * may read /proc/kcore, it calls a module's functions the kernel's; here they stay the module's.
  *
  * Objects are found by build id in the cache folder (~/.debug), then as the host's own file of
  * that path, and are loaded when the first address falls on them. Asking for a place allocates
