@@ -52,9 +52,13 @@ same_report events
 same_report events --no-children
 perf_record packed -F 2000 -g -z
 same_report packed
+# Whatever else runs here may be of objects that have names for some of their code only. perf 6.1
+# compares two functions by their places in the object, other code by address: no order, by which it
+# does not find again what is in its trees of chains and of entries without object. Hence no graphs.
 perf_record cpus -F 1000 -g -a
-same_report cpus --sort cpu
-same_report cpus --sort comm,dso,sym --no-children
+same_report cpus --sort cpu -g none
+same_report cpus --sort comm,dso,sym -g none
+same_report cpus --sort comm,dso,sym --no-children -g none
 "$BUILD/tests/make-perfdata" guest "$PWD/.debug"
 same_report guest
 same_report guest --no-children
