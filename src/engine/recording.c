@@ -215,12 +215,10 @@ int recording_refresh(struct recording *recording)
 /* The guest's bytes as a string: its NUL may be missing. */
 static void copy_comm(const struct wire_sample *wire, char comm[WIRE_COMM_LEN + 1])
 {
-	if (wire->flags & WIRE_F_TASK) {
-		memcpy(comm, wire->task.comm, WIRE_COMM_LEN);
-		comm[WIRE_COMM_LEN] = '\0';
-	} else {
-		strcpy(comm, "[unknown]");
-	}
+	static const char unknown[WIRE_COMM_LEN] = "[unknown]";
+
+	memcpy(comm, wire->flags & WIRE_F_TASK ? wire->task.comm : unknown, WIRE_COMM_LEN);
+	comm[WIRE_COMM_LEN] = '\0';
 }
 
 /* A COMM record whenever a thread's name is new: first seen, renamed, or the tid used again. */
