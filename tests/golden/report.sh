@@ -86,7 +86,8 @@ contains "no chains, but -g says why" "$tap_output" "no call chains"
 status "a key that there is not" 2 "$KVMPROF" report -i chains --sort colour
 status "a graph that there is not" 2 "$KVMPROF" report -i chains -g pie
 status "no such file" 1 "$KVMPROF" report -i nothing
-head -c "$(($(wc -c <chains) / 2))" chains >cut
+size=$(wc -c <chains)
+head -c "$((size / 2))" chains >"cut"
 status "a cut file is no error" 0 "$KVMPROF" report -i cut
 contains "a cut file is named" "$tap_output" "ends early"
 

@@ -48,7 +48,7 @@ same_script "records that do not matter here" switched.data
 "$KVMPROF" script -i - <pipe.data >ours.txt
 same "pipe form on standard input" "$("$KVMPROF" script -i pipe.data | cksum)" "$(cksum <ours.txt)"
 same "pipe form through a pipe" "$(cksum <ours.txt)" \
-	"$(cat pipe.data | "$KVMPROF" script -i - | cksum)"
+	"$(dd if=pipe.data bs=4k 2>/dev/null | "$KVMPROF" script -i - | cksum)"
 
 # Every form that the unit tests build: both byte orders, piped, two events, compressed. Not
 # piped in the other byte order (3 and 7), where perf 6.1 takes some fields as they are.

@@ -92,11 +92,17 @@ done
 "$KVMPROF" record -a -F 499 -o all.data >said 2>&1 &
 recorder=$!
 sleep 2
-"$lab" guest qmp one '{"execute":"query-hotpluggable-cpus"}' >cpus
-type=$(sed -n 's/.*"type": *"\([^"]*x86_64-cpu\)".*/\1/p' cpus | head -n 1)
-check "a vCPU is plugged" "$lab" guest qmp one "{\"execute\":\"device_add\",\"arguments\":{\"driver\":\"${type:-host-x86_64-cpu}\",\"id\":\"cpu1\",\"socket-id\":1,\"core-id\":0,\"thread-id\":0}}"
-check "memory is plugged" "$lab" guest qmp one '{"execute":"object-add","arguments":{"qom-type":"memory-backend-ram","id":"m1","size":134217728}}'
-check "memory is plugged, the device" "$lab" guest qmp one '{"execute":"device_add","arguments":{"driver":"pc-dimm","id":"d1","memdev":"m1"}}'
+# qmp WHAT COMMAND ARGUMENTS
+qmp() {
+	check "$1" "$lab" guest qmp one "{\"execute\":\"$2\",\"arguments\":{$3}}"
+}
+type=$("$lab" guest qmp one '{"execute":"query-hotpluggable-cpus"}' |
+	sed -n 's/.*"type": *"\([^"]*x86_64-cpu\)".*/\1/p' | head -n 1)
+qmp "a vCPU is plugged" device_add \
+	"\"driver\":\"$type\",\"id\":\"c1\",\"socket-id\":1,\"core-id\":0,\"thread-id\":0"
+qmp "memory is made" object-add \
+	'"qom-type":"memory-backend-ram","id":"m1","size":134217728'
+qmp "memory is plugged" device_add '"driver":"pc-dimm","id":"d1","memdev":"m1"'
 start two --cpus 1
 sleep 4
 check "guest two stops" "$lab" guest stop two

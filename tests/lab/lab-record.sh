@@ -45,13 +45,17 @@ record_guest() {
 		--path 'do_syscall_64>.*read>vfs_read' \
 		--path 'do_syscall_64>.*pipe.*' \
 		--path 'do_syscall_64>.*mmap.*>vm_mmap_pgoff>do_mmap'
-	chains names "$TMPDIR/script" --label "$label" --comms "cputree-fp,syscalls-fp,forkexec-fp,faults-fp,red-1,ticker,ksoftirqd/.*"
+	chains names "$TMPDIR/script" --label "$label" \
+		--comms "cputree-fp,syscalls-fp,forkexec-fp,faults-fp,red-1,ticker,ksoftirqd/.*"
 }
 
 # The names that a workload's threads run under.
 comms() {
 	case $1 in
-	kthreads) echo 'kthreads-fp|pty-feeder|netns-dropper|rcu-waiter|kworker/.*|ksoftirqd/.*|rcu_.*|migration/.*' ;;
+	kthreads)
+		printf %s 'kthreads-fp|pty-feeder|netns-dropper|rcu-waiter|'
+		printf %s 'kworker/.*|ksoftirqd/.*|rcu_.*|migration/.*'
+		;;
 	threads) echo 'threads-fp|worker-.*|(red|green|blue)-.*' ;;
 	timers) echo 'timers-fp|ticker|sender' ;;
 	*) echo "$1-fp" ;;

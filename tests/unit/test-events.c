@@ -106,8 +106,8 @@ static void test_names(void **state)
 static void test_unknown(void **state)
 {
 	static const char *const missing[] = {
-		"cycle", "r", "rxyz", "r1ffffffffffffffff", "L1-dcache", "L1-dcache-eats", "kvm:none",
-		"gpu/event=1/", "cpu/none/", "cpu/none=3/",
+		"cycle", "r", "rxyz", "r1ffffffffffffffff", "L1-dcache", "L1-dcache-eats",
+		"kvm:none", "gpu/event=1/", "cpu/none/", "cpu/none=3/",
 	};
 	struct capture_event event;
 
