@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* kvmprof record: sample guests and write a perf.data for each. */
+#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,6 +154,20 @@ static const char *event_error_text(int err)
 	default:
 		return error_text(err);
 	}
+}
+
+/* Before anything else is done: files go beside @opt.output, and appear there at the end. */
+static int check_output(void)
+{
+	_cleanup_free_ char *copy = strdup(opt.output);
+	const char *folder;
+
+	if (!copy)
+		return log_error_errno(-ENOMEM, "cannot write %s", opt.output);
+	folder = dirname(copy);
+	if (access(folder, W_OK | X_OK))
+		return log_error_errno(-errno, "cannot write %s: its folder", opt.output);
+	return 0;
 }
 
 static int fill_capture(struct capture_options *capture, const char **ret_event_why)
@@ -427,7 +442,7 @@ int cmd_record(int argc, char **argv)
 	options.name = opt.vm;
 	options.all = opt.all;
 	options.path = opt.output;
-	if (fill_capture(&options.capture, &event_why))
+	if (fill_capture(&options.capture, &event_why) || check_output())
 		return STATUS_FAILURE;
 	status = operands.nr ? child_prepare(&child, operands.args) : 0;
 	if (status) {

@@ -137,8 +137,8 @@ static void identify(struct recorder *recorder, u32 index)
 		configure(recorder, index);
 }
 
-/* Takes @vm over, also on failure. */
-static int add_target(struct recorder *recorder, struct vm *vm)
+/* Takes @vm over, also on failure, of which @ret_why says what could not be done. */
+static int add_target(struct recorder *recorder, struct vm *vm, const char **ret_why)
 {
 	_cleanup_(target_destroy) struct target *target = calloc(1, sizeof(*target));
 	u32 index = recorder->targets.nr;
@@ -149,16 +149,20 @@ static int add_target(struct recorder *recorder, struct vm *vm)
 		return -ENOMEM;
 	}
 	target->vm = vm;
+	*ret_why = "the guest's memory cannot be read";
 	err = choose_path(recorder, vm, &target->path);
 	if (!err)
 		err = mem_process_open(vm->pid, vm->start_time, &vm->slots, &target->mem);
-	if (!err)
-		err = create_recording(recorder, target);
+	if (err)
+		return err;
+	*ret_why = "the recording cannot be written (see -o)";
+	err = create_recording(recorder, target);
 	if (!err)
 		err = vec_push(&recorder->targets, target);
 	if (err)
 		return err;
 	target = NULL;
+	*ret_why = "the guest's vCPUs cannot be followed";
 	err = capture_set_vm(recorder->capture, index, vm);
 	if (err) {
 		target_destroy(recorder->targets.data[index]);
@@ -280,15 +284,16 @@ static int rescan(struct recorder *recorder)
 	drop_gone(recorder, &list);
 	vec_for_each(&list.vms, place) {
 		struct vm *vm = *place;
+		const char *why = "its state cannot be taken over";
 		pid_t pid = vm->pid;
 		u32 index;
 
 		if (find_target(recorder, vm, &index))
 			err = update_target(recorder, index, TAKE_PTR(*place));
 		else if ((recorder->options.all && !vm->confidential) || was_target(recorder, vm))
-			err = add_target(recorder, TAKE_PTR(*place));
+			err = add_target(recorder, TAKE_PTR(*place), &why);
 		if (err && err != -ESRCH)
-			log_debug("a VM of pid %d cannot be followed: %s", pid, error_text(err));
+			log_debug("a VM of pid %d: %s: %s", pid, why, error_text(err));
 	}
 	vm_list_deinit(&list);
 	return 0;
@@ -380,12 +385,10 @@ static int open_capture(struct recorder *recorder, const char **ret_why)
 static int add_all(struct recorder *recorder, struct vm_list *list, const char **ret_why)
 {
 	vec_for_each(&list->vms, place) {
-		int err = add_target(recorder, TAKE_PTR(*place));
+		int err = add_target(recorder, TAKE_PTR(*place), ret_why);
 
-		if (err) {
-			*ret_why = "the VM cannot be followed";
+		if (err)
 			return err;
-		}
 	}
 	return 0;
 }

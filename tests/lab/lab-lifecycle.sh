@@ -96,10 +96,11 @@ sleep 2
 qmp() {
 	check "$1" "$lab" guest qmp one "{\"execute\":\"$2\",\"arguments\":{$3}}"
 }
-type=$("$lab" guest qmp one '{"execute":"query-hotpluggable-cpus"}' |
-	sed -n 's/.*"type": *"\([^"]*x86_64-cpu\)".*/\1/p' | head -n 1)
-qmp "a vCPU is plugged" device_add \
-	"\"driver\":\"$type\",\"id\":\"c1\",\"socket-id\":1,\"core-id\":0,\"thread-id\":0"
+free=$("$lab" guest qmp one '{"execute":"query-hotpluggable-cpus"}' | python3 -c '
+import json, sys
+free = next(cpu for cpu in json.load(sys.stdin)["return"] if "qom-path" not in cpu)
+print(json.dumps({"driver": free["type"], "id": "more", **free["props"]})[1:-1])')
+qmp "a vCPU is plugged" device_add "$free"
 qmp "memory is made" object-add \
 	'"qom-type":"memory-backend-ram","id":"m1","size":134217728'
 qmp "memory is plugged" device_add '"driver":"pc-dimm","id":"d1","memdev":"m1"'

@@ -25,7 +25,7 @@ record_guest() {
 		fail "$label: guest starts" "$(cat "$TMPDIR/start")"
 		return
 	fi
-	"$KVMPROF" record --vm main -F 997 --duration 20 -o "$TMPDIR/perf.data" >"$TMPDIR/record" 2>&1
+	"$KVMPROF" record --vm main -F 997 --duration 16 -o "$TMPDIR/perf.data" >"$TMPDIR/record" 2>&1
 	same "$label: record ends well" 0 $?
 	cat "$TMPDIR/record"
 	"$lab" guest stop main

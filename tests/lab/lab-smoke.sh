@@ -43,7 +43,7 @@ same "its stderr" to-stderr "$(cat "$out/stderr")"
 same "a file brought out" 1000000 "$(wc -c <"$out/share/big")"
 
 # Output comes while the command runs.
-first=$("$lab" run --timeout 60 -- sh -c 'echo now; exec sleep 1000' 2>"$out/stderr" |
+first=$("$lab" run --timeout 40 -- sh -c 'echo now; exec sleep 1000' 2>"$out/stderr" |
 	{ read -r line; echo "$line $SECONDS"; cat >/dev/null; })
 last=$SECONDS
 same "live output" now "${first% *}"
@@ -52,7 +52,7 @@ if [ $((last - ${first#* })) -ge 5 ]; then
 else
 	fail "… long before the end" "came at ${first#* } s, ended at $last s"
 fi
-contains "a timeout is an error" "$(cat "$out/stderr")" "still busy after 60 s"
+contains "a timeout is an error" "$(cat "$out/stderr")" "still busy after 40 s"
 log=$(sed -n 's/.*console log: //p' "$out/stderr")
 contains "… that names the console log" "$(cat "$log")" "lab host: up"
 rm -rf "$(dirname "$log")"
@@ -64,7 +64,7 @@ log=$(printf '%s\n' "$tap_output" | sed -n 's/.*console log: //p')
 contains "… which shows the panic" "$(cat "$log")" "sysrq triggered crash"
 rm -rf "$(dirname "$log")"
 
-# Guests of both kernels on both hosts.
+# Guests of both kernels. Other tests run them on the other lab host, too.
 cat >"$out/guests.sh" <<'EOT'
 set -eu
 lab=$1
@@ -79,9 +79,8 @@ for kernel in 6.1 6.12; do
 done
 "$lab" guest list
 EOT
-for kernel in 6.1 6.12; do
-	got=$("$lab" run --kernel "$kernel" --timeout 240 -- bash "$out/guests.sh" "$lab" 2>"$out/stderr")
-	same "guests on a $kernel host" '6.1: name g-6.1
+got=$("$lab" run --kernel 6.12 --timeout 240 -- bash "$out/guests.sh" "$lab" 2>"$out/stderr")
+same "guests on a 6.12 host" '6.1: name g-6.1
 g-6.1 PID 6.1
 workload cputree-fp: started
 "running": true
@@ -89,6 +88,5 @@ workload cputree-fp: started
 g-6.12 PID 6.12
 workload cputree-fp: started
 "running": true' "$got"
-	[ ! -s "$out/stderr" ] || sed 's/^/# /' "$out/stderr"
-done
+[ ! -s "$out/stderr" ] || sed 's/^/# /' "$out/stderr"
 tap_done
