@@ -17,11 +17,6 @@ if [ -e "$lab/root" ]; then
 	mount -t tracefs tracefs /sys/kernel/tracing
 	echo -1 >/proc/sys/kernel/perf_event_paranoid
 	echo 0 >/proc/sys/kernel/kptr_restrict
-	if [ -e "$lab/release" ]; then
-		release=$(cat "$lab/release")
-		mkdir -p "/lib/modules/$release"
-		mount --bind "$(cat "$lab/moduledir")" "/lib/modules/$release"
-	fi
 fi
 cat "$lab/hostname" >/proc/sys/kernel/hostname
 

@@ -139,7 +139,7 @@ guest_workload() {
 
 # guest_tree NAME TREE: what a guest's image has beyond the base, and the base's path in $base.
 guest_tree() {
-	local name=$1 tree=$2 kernel=${opt[kernel]} release line
+	local name=$1 tree=$2 kernel=${opt[kernel]} line
 
 	mkdir -p "$tree/lab/bin"
 	: >"$tree/lab/workloads"
@@ -156,10 +156,7 @@ guest_tree() {
 	fi
 	base=$(image_guest)
 	if [ -n "${opt[root]-}" ]; then
-		release=$(kernel_release "$kernel")
 		: >"$tree/lab/root"
-		echo "$release" >"$tree/lab/release"
-		echo "$LAB_CACHE/kernels/$kernel/lib/modules/$release" >"$tree/lab/moduledir"
 		base=$(image_guest_root "$kernel")
 		[ "${#guest_modules[@]}" -eq 0 ] ||
 			guest_modules=("${LAB_ROOT_MODULES[@]}" "${guest_modules[@]}")
