@@ -38,9 +38,26 @@ mount_tmp() {
 	done < <(grep '^/tmp/' "$io/keep")
 }
 
-set_up() {
-	local modules
+# mount_modules: perf looks at every file below /lib/modules/RELEASE as it starts, for half a minute
+# here. So it has those only that are loaded, and modprobe is told where all of them are.
+mount_modules() {
+	local all=/run/kvmprof-lab/modules release here file
 
+	release=$(uname -r)
+	here=/lib/modules/$release
+	mkdir -p "$here" "$all/lib/modules"
+	mount -t tmpfs -o mode=755 tmpfs "$here"
+	ln -s "$(cat "$io/modules")" "$all/lib/modules/$release"
+	while read -r file; do
+		mkdir -p "$here/${file%/*}"
+		ln -s "$all/lib/modules/$release/$file" "$here/$file"
+	done <"$io/loaded"
+	printf '#!/bin/sh\nexec /sbin/modprobe -d %s "$@"\n' "$all" >/usr/local/sbin/modprobe
+	chmod 755 /usr/local/sbin/modprobe
+	echo /usr/local/sbin/modprobe >/proc/sys/kernel/modprobe
+}
+
+set_up() {
 	export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	mount -t debugfs debugfs /sys/kernel/debug
 	mount -t tracefs tracefs /sys/kernel/tracing
@@ -56,9 +73,7 @@ set_up() {
 	echo lab >/proc/sys/kernel/hostname
 	ip link set lo up
 	sysctl -qw kernel.perf_event_paranoid=-1 kernel.kptr_restrict=0 net.core.bpf_jit_enable=1
-	modules=$(cat "$io/modules")
-	mkdir -p "/lib/modules/${modules##*/}"
-	mount --bind "$modules" "/lib/modules/${modules##*/}"
+	mount_modules
 	if grep -qx out "$io/shares"; then
 		mkdir -p /run/kvmprof-lab/out
 		mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=none out /run/kvmprof-lab/out

@@ -45,7 +45,7 @@ host_clean() {
 
 # The job, as the lab host's process 1 reads it.
 host_write_job() {
-	local dir=$1 modules=$2 name
+	local dir=$1 modules=$2 name module
 	shift 2
 
 	mkdir "$dir"
@@ -54,6 +54,9 @@ host_write_job() {
 	: >"$dir/shares"
 	echo "$LAB_DIR/lib/host-init.sh" >"$dir/init"
 	echo "$modules" >"$dir/modules"
+	for module in "${LAB_HOST_MODULES[@]}"; do
+		modprobe -d "${modules%/lib/modules/*}" -S "${modules##*/}" --show-depends "$module"
+	done | sed -n "s|^insmod $modules/\([^ ]*\).*|\1|p" | sort -u >"$dir/loaded"
 	pwd -P >"$dir/cwd"
 	{ pwd -P; printf '%s\n' "$LAB_REPO" "$LAB_CACHE" "$LAB_BUILD" "$@"; } >"$dir/keep"
 	printf '%s\0' "$@" >"$dir/command"
