@@ -643,10 +643,10 @@ static int compare_by_key(const struct hist *hist, enum hist_key key, const stru
 		return strcmp(resolver_comm_name(profile->resolver, a->comm),
 			      resolver_comm_name(profile->resolver, b->comm));
 	case HIST_KEY_PID:
-		return (s32)profile->threads.data[a->thread].tid -
-		       (s32)profile->threads.data[b->thread].tid;
+		return compare_u64(profile->threads.data[a->thread].tid,
+				   profile->threads.data[b->thread].tid);
 	case HIST_KEY_CPU:
-		return (s32)a->cpu - (s32)b->cpu;
+		return compare_u64(a->cpu, b->cpu);
 	case HIST_KEY_DSO:
 		return compare_dsos(hist, a->frame, b->frame);
 	case HIST_KEY_SYMBOL:

@@ -289,16 +289,25 @@ static int find_thread(struct loader *loader, u32 pid, u32 tid, u32 *ret)
 	return 0;
 }
 
+/* Whether it is the thread asked for last, and its name cannot have changed since. */
+static bool is_last_thread(const struct loader *loader, u32 pid, u32 tid)
+{
+	const struct profile_thread *last;
+
+	if (!loader->profile->threads.nr || loader->last_thread_changes != loader->changes)
+		return false;
+	last = &loader->profile->threads.data[loader->last_thread];
+	return last->pid == pid && last->tid == tid;
+}
+
 /* The thread with its command name up to date. */
 static int know_thread(struct loader *loader, u32 pid, u32 tid, u32 *ret)
 {
 	struct profile *profile = loader->profile;
-	const struct profile_thread *last = profile->threads.data + loader->last_thread;
 	u32 comm;
 	int err;
 
-	if (profile->threads.nr && loader->last_thread_changes == loader->changes &&
-	    last->pid == pid && last->tid == tid) {
+	if (is_last_thread(loader, pid, tid)) {
 		*ret = loader->last_thread;
 		return 0;
 	}

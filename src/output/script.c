@@ -268,6 +268,8 @@ static void write_lines(struct script *script, const struct known_chain *chain)
 {
 	struct outbuf *out = script->out;
 
+	if (!chain->nr)
+		return;
 	if (chain->bytes > out->size - out->len)
 		outbuf_flush(out);
 	if (likely(chain->bytes <= out->size)) {

@@ -359,7 +359,7 @@ void perfdata_build_sample(struct perfdata_build *b, const struct perfdata_build
 	if (type & PERF_SAMPLE_IDENTIFIER)
 		out64(b, b->to, where->id);
 	if (type & PERF_SAMPLE_IP)
-		out64(b, b->to, nr_ips > 1 ? ips[1] : 0);
+		out64(b, b->to, b->sample_ip ? b->sample_ip : nr_ips > 1 ? ips[1] : 0);
 	if (type & PERF_SAMPLE_TID) {
 		out32(b, b->to, where->pid);
 		out32(b, b->to, where->tid);
@@ -480,4 +480,38 @@ void perfdata_build_deinit(struct perfdata_build *b)
 	strbuf_deinit(&b->out);
 	strbuf_deinit(&b->pack);
 	ZSTD_freeCStream(b->zstd);
+}
+
+#define EXAMPLE_SAMPLE_TYPE                                                               \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |   \
+	 PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN)
+
+static void add_example_records(struct perfdata_build *b)
+{
+	static const u64 chain[] = { PERF_CONTEXT_USER, 0x401000, 0x402000 };
+	static const u8 build_id[20] = { 1, 2, 3 };
+	struct perfdata_build_where where = { 7, 7, 1, 10, BUILD_ID_OF(0) };
+
+	perfdata_build_mmap(b, &where, 0x1000, 0x1000, 0, "[kernel.kallsyms]_text");
+	perfdata_build_comm(b, &where, "worker");
+	perfdata_build_mmap2(b, &where, 0x400000, 0x4000, build_id, "/bin/worker");
+	perfdata_build_mmap2(b, &where, 0x500000, 0x1000, NULL, "/lib/libc.so");
+	perfdata_build_task(b, &where, true, 3);
+	perfdata_build_sample(b, &where, PERF_RECORD_MISC_USER, 5, chain, ARRAY_SIZE(chain));
+	perfdata_build_throttle(b, &where);
+	perfdata_build_lost(b, &where, 9);
+	perfdata_build_task(b, &where, false, 3);
+}
+
+void perfdata_build_example(struct perfdata_build *b, unsigned int form)
+{
+	perfdata_build_begin(b, form & 1, form & 2, form & 4 ? 2 : 1, EXAMPLE_SAMPLE_TYPE);
+	if (form & 8)
+		perfdata_build_pack_begin(b);
+	add_example_records(b);
+	if (form & 8)
+		perfdata_build_pack(b, form & 1);
+	perfdata_build_round(b);
+	add_example_records(b);
+	perfdata_build_finish(b);
 }

@@ -12,6 +12,7 @@ struct perfdata_build {
 	bool swap;		/* write the other byte order */
 	bool pipe;
 	u64 sample_type;
+	u64 sample_ip;	/* of samples; 0: the first address of their chain */
 	u32 nr_attrs;
 	u64 data_start;
 	void *zstd;
@@ -54,6 +55,13 @@ void perfdata_build_pack_begin(struct perfdata_build *b);
 void perfdata_build_pack(struct perfdata_build *b, bool second_form);
 /* The same, but cut into two compressed records in the middle of the bytes. */
 void perfdata_build_pack_halves(struct perfdata_build *b);
+
+/*
+ * A small file with every kind of record, for fuzz targets and peers to read. Bits of @form: 1 the
+ * other byte order, 2 the pipe form, 4 two events, 8 half of it compressed.
+ */
+#define PERFDATA_BUILD_FORMS 16
+void perfdata_build_example(struct perfdata_build *b, unsigned int form);
 
 /* Completes sizes and features; the file's bytes are in b->out. */
 void perfdata_build_finish(struct perfdata_build *b);
