@@ -180,7 +180,7 @@ static bool must_refuse(const struct capture *capture, const struct vm *vm)
 {
 	bool kicked = capture->options.mode == CAPTURE_DEFERRED;
 
-	return vm->confidential || (kicked && !capture->options.kick_signal && !vm->kick_signal);
+	return vm->confidential || (kicked && !vm->kick_signal);
 }
 
 int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm)
@@ -198,8 +198,7 @@ int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm)
 	}
 	guest->pid = vm->pid;
 	guest->vm.kvm = vm->kvm;
-	guest->vm.kick_signal =
-		capture->options.kick_signal ? capture->options.kick_signal : vm->kick_signal;
+	guest->vm.kick_signal = vm->kick_signal;
 	guest->vm.slots = vm->slots;
 	guest->stale = false;
 	err = capture->backend->update_guest(capture, guest);

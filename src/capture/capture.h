@@ -62,7 +62,6 @@ struct capture_options {
 	struct capture_event event;
 	unsigned int max_depth;	/* user frames */
 	size_t ring_bytes;	/* 0: default */
-	int kick_signal;	/* 0: what the VMM is known to use */
 };
 
 /* Whether @mode works on this host and for @vm; if not -EOPNOTSUPP and why, as a constant. */

@@ -170,6 +170,14 @@ static int check_output(void)
 	return 0;
 }
 
+static int fill_kick_signal(int *ret)
+{
+	if (!opt.kick_signal || !parse_signal(opt.kick_signal, ret))
+		return 0;
+	log_error("'%s' is no signal name or number (try SIGUSR1 or RTMIN+1)", opt.kick_signal);
+	return -EINVAL;
+}
+
 static int fill_capture(struct capture_options *capture, const char **ret_event_why)
 {
 	int err;
@@ -178,11 +186,6 @@ static int fill_capture(struct capture_options *capture, const char **ret_event_
 		.mode = (enum capture_mode)opt.mode,
 		.max_depth = opt.max_depth,
 	};
-	if (opt.kick_signal && parse_signal(opt.kick_signal, &capture->kick_signal)) {
-		log_error("'%s' is no signal name or number (try SIGUSR1 or RTMIN+1)",
-			  opt.kick_signal);
-		return -EINVAL;
-	}
 	err = capture_event_parse(opt.event, &capture->event, ret_event_why);
 	if (err) {
 		log_error("event '%s': %s (see `perf list`)", opt.event ? opt.event : "cycles",
@@ -442,7 +445,8 @@ int cmd_record(int argc, char **argv)
 	options.name = opt.vm;
 	options.all = opt.all;
 	options.path = opt.output;
-	if (fill_capture(&options.capture, &event_why) || check_output())
+	if (fill_kick_signal(&options.kick_signal) || fill_capture(&options.capture, &event_why) ||
+	    check_output())
 		return STATUS_FAILURE;
 	status = operands.nr ? child_prepare(&child, operands.args) : 0;
 	if (status) {

@@ -173,6 +173,29 @@ static int add_target(struct recorder *recorder, struct vm *vm, const char **ret
 	return 0;
 }
 
+/*
+ * A signal that a VMM has no handler for ends it, if not one that cannot have any. So what was
+ * asked for is taken only for those that catch it.
+ */
+static void take_kick_signal(const struct recorder *recorder, struct vm *vm)
+{
+	int number = recorder->options.kick_signal;
+
+	if (number)
+		vm->kick_signal = vm->caught_signals >> (number - 1) & 1 ? number : 0;
+}
+
+static int scan(struct recorder *recorder, struct vm_list *ret)
+{
+	int err = vm_host_scan(recorder->host, recorder->options.pid, ret);
+
+	if (err)
+		return err;
+	vec_for_each(&ret->vms, vm)
+		take_kick_signal(recorder, *vm);
+	return 0;
+}
+
 static bool wanted(const struct recorder *recorder, const struct vm *vm)
 {
 	const struct recorder_options *options = &recorder->options;
@@ -276,7 +299,7 @@ static int rescan(struct recorder *recorder)
 	int err;
 
 	recorder->next_rescan = now_ns() + RESCAN_NS;
-	err = vm_host_scan(recorder->host, recorder->options.pid, &list);
+	err = scan(recorder, &list);
 	if (err == -ESRCH)
 		err = 0;	/* the VMM ended: the empty list says so */
 	if (err)
@@ -349,6 +372,10 @@ static int choose_mode(struct recorder *recorder, const struct vm *vm, const cha
 
 	if (asked == CAPTURE_AUTO)
 		return capture_choose(recorder->host, vm, &recorder->mode, &recorder->mode_why);
+	if (asked == CAPTURE_DEFERRED && vm && recorder->options.kick_signal && !vm->kick_signal) {
+		*ret_why = "this VMM does not catch that signal, which would end it";
+		return -EPERM;
+	}
 	recorder->mode = asked;
 	recorder->mode_why = "as asked";
 	return capture_probe(recorder->host, vm, asked, ret_why);
@@ -406,7 +433,7 @@ int recorder_create(struct vm_host *host, const struct recorder_options *options
 	recorder->host = host;
 	recorder->options = *options;
 	*ret_why = "the host's VMs cannot be read";
-	err = vm_host_scan(host, options->pid, &list);
+	err = scan(recorder, &list);
 	if (err == -ESRCH)
 		err = no_vm(options, ret_why);
 	if (!err)

@@ -21,6 +21,7 @@ struct recorder_options {
 	bool all;			/* every VM, those that start later too */
 
 	struct capture_options capture;	/* .mode may be CAPTURE_AUTO */
+	int kick_signal;		/* for VMMs that catch it; 0: what each is known to use */
 	const char *path;		/* of the file; with several VMs "PATH.NAME" */
 	struct guest_cache *kernels;	/* guest kernels parsed before; may be NULL */
 	struct symcache *symcache;	/* where guests' symbols go; may be NULL */

@@ -38,6 +38,7 @@ struct vm {
 	char name[VM_NAME_LEN];	/* VMM's own (-name), else "VMM-PID"; the user's text: escape it */
 	char vmm[32];		/* "qemu", "firecracker", … or the program's name */
 	int kick_signal;	/* 0: not known for this VMM, or the VMM does not catch it */
+	u64 caught_signals;	/* those that the VMM has handlers for: bit NUMBER - 1 */
 	bool confidential;	/* SEV, TDX, guest_memfd, …: refused */
 	const char *confidential_kind;	/* which, a constant; NULL when it is not */
 	VEC(struct vm_vcpu) vcpus;

@@ -184,17 +184,23 @@ static int read_name(const struct proc *proc, struct vm *vm)
 	return 0;
 }
 
+u64 vmm_parse_caught(const char *status)
+{
+	const char *line = strstr(status, "\nSigCgt:");
+	unsigned long long caught;
+
+	return line && sscanf(line, "\nSigCgt: %llx", &caught) == 1 ? caught : 0;
+}
+
 /*
  * A signal that the VMM has no handler for would end it: what it is known to use must also be among
  * the signals that it catches.
  */
-int vmm_parse_kick(const char *vmm, const char *status)
+int vmm_find_kick(const char *vmm, u64 caught)
 {
 	const struct vmm_kind *kind = find_kind(vmm);
-	const char *line = strstr(status, "\nSigCgt:");
-	unsigned long long caught;
 
-	if (!kind || !line || sscanf(line, "\nSigCgt: %llx", &caught) != 1)
+	if (!kind)
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(kind->kicks); i++) {
 		int number = kind->kicks[i];
@@ -218,7 +224,8 @@ int vmm_identify(const struct proc *proc, struct vm *vm)
 	err = err ?: proc_read(proc, vm->pid, "status", STATUS_MAX, &status, NULL);
 	if (err)
 		return err;
-	vm->kick_signal = vmm_parse_kick(vm->vmm, status);
+	vm->caught_signals = vmm_parse_caught(status);
+	vm->kick_signal = vmm_find_kick(vm->vmm, vm->caught_signals);
 	return 0;
 }
 

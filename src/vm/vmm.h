@@ -6,7 +6,7 @@
 #include "base/proc.h"
 #include "vm/vm.h"
 
-/* Fills @vm's .vmm, .name and .kick_signal from the process @vm->pid. -ESRCH when it is gone. */
+/* Fills @vm's .vmm, .name and signals from the process @vm->pid. -ESRCH when it is gone. */
 int vmm_identify(const struct proc *proc, struct vm *vm);
 
 /* Whether @pid has some vCPU's run page mapped, as every VMM has. */
@@ -26,8 +26,11 @@ const char *vmm_kind_name(const char *program);
  */
 bool vmm_parse_name(const char *vmm, const char *cmdline, size_t size, char *out, size_t out_size);
 
-/* The signal that VMM kind @vmm kicks with, by the text of /proc/PID/status; 0: none. */
-int vmm_parse_kick(const char *vmm, const char *status);
+/* The signals that a process catches, by the text of /proc/PID/status; 0 when it does not say. */
+u64 vmm_parse_caught(const char *status);
+
+/* The signal that VMM kind @vmm kicks with when it catches @caught; 0: none. */
+int vmm_find_kick(const char *vmm, u64 caught);
 
 /* Fills .run_hva by the text of /proc/PID/maps, which is changed. */
 void vmm_parse_run_pages(char *maps, struct vm *vm);

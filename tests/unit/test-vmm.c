@@ -116,17 +116,20 @@ static void test_kinds(void **state)
 static void test_kicks(void **state)
 {
 	(void)state;
+	assert_int_equal(vmm_parse_caught("Name:\tx\nSigCgt:\t00000001000058e8\n"), 0x1000058e8);
+	assert_int_equal(vmm_parse_caught("SigCgt:\t1\n"), 0);
+	assert_int_equal(vmm_parse_caught("Name:\tx\n"), 0);
+	assert_int_equal(vmm_parse_caught("\nSigCgt:\txyz"), 0);
 	/* QEMU 7.2 on Debian 12; SIGUSR1 is 10. */
-	assert_int_equal(vmm_parse_kick("qemu", "Name:\tx\nSigCgt:\t00000001000058e8\n"), 0);
-	assert_int_equal(vmm_parse_kick("qemu", "Name:\tx\nSigCgt:\t0000000100005ae8\n"), SIGUSR1);
+	assert_int_equal(vmm_find_kick("qemu", 0x1000058e8), 0);
+	assert_int_equal(vmm_find_kick("qemu", 0x100005ae8), SIGUSR1);
 	/* Of two C libraries. */
-	assert_int_equal(vmm_parse_kick("firecracker", "\nSigCgt:\t0000000200000000\n"), 34);
-	assert_int_equal(vmm_parse_kick("firecracker", "\nSigCgt:\t0000000400000000\n"), 35);
-	assert_int_equal(vmm_parse_kick("firecracker", "\nSigCgt:\t0000000000000200\n"), 0);
-	assert_int_equal(vmm_parse_kick("kvmtool", "\nSigCgt:\tffffffffffffffff\n"), 0);
-	assert_int_equal(vmm_parse_kick("vmm", "\nSigCgt:\tffffffffffffffff\n"), 0);
-	assert_int_equal(vmm_parse_kick("qemu", "Name:\tx\n"), 0);
-	assert_int_equal(vmm_parse_kick("qemu", "\nSigCgt:\txyz"), 0);
+	assert_int_equal(vmm_find_kick("firecracker", 0x200000000), 34);
+	assert_int_equal(vmm_find_kick("firecracker", 0x400000000), 35);
+	assert_int_equal(vmm_find_kick("firecracker", 0x200), 0);
+	assert_int_equal(vmm_find_kick("kvmtool", UINT64_MAX), 0);
+	assert_int_equal(vmm_find_kick("vmm", UINT64_MAX), 0);
+	assert_int_equal(vmm_find_kick("qemu", 0), 0);
 }
 
 static void add_vcpus(struct vm *vm, u32 nr)
@@ -194,6 +197,7 @@ static void test_identify(void **state)
 	assert_string_equal(vm.vmm, "qemu");
 	assert_string_equal(vm.name, "db");
 	assert_int_equal(vm.kick_signal, SIGUSR1);
+	assert_int_equal(vm.caught_signals, 0x500000200);
 	vm.pid = 11;
 	assert_int_equal(vmm_identify(&proc, &vm), 0);
 	assert_string_equal(vm.vmm, "firecracker");
