@@ -27,6 +27,7 @@ export HOME="$cache" PERF_CONFIG=/dev/null
 
 # record SECONDS: that much CPU time of two processes, a sample every 25 us. Prints the samples.
 record() {
+	# shellcheck disable=SC2016
 	perf record -g -e cpu-clock -c 25000 -o "$data.new" -- \
 		sh -c '"$0" "$1" & "$0" "$1" & wait' "$build/bench/deepcalls" "$1" >"$cache/log" 2>&1 || {
 		cat "$cache/log" >&2
@@ -50,7 +51,7 @@ fi
 samples=$("$kvmprof" script -i "$data" -F tid | wc -l)
 frames=$("$kvmprof" script -i "$data" -F ip | awk 'NF { n++ } END { print n }')
 echo "$samples samples of $((frames / samples)) frames"
-ls -l "$data" | awk '{ printf "%.0f MB\n", $5 / 1e6 }'
+echo "$(($(wc -c <"$data") / 1000000)) MB"
 echo
 python3 "$src/compare.py" "report --stdio -g" "$rounds" \
 	"$kvmprof" report --stdio -g -i "$data" -- perf report --stdio -g -i "$data"
