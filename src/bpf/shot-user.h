@@ -184,11 +184,26 @@ static long shot_frames_round(u32 i, void *arg)
 	return 1;
 }
 
+/*
+ * execve() replaces the memory first, then clears the registers in pt_regs, then sets the new
+ * program's (load_elf_binary(): ELF_PLAT_INIT, START_THREAD). In between a frame pointer of 0 does not
+ * mean the outermost frame: the old stack pointer points at nothing.
+ */
+SHOT_INLINE int shot_check_outermost(struct shot *shot)
+{
+	if (shot->fp || shot->wire.regs.user)
+		return 0;
+	return shot_translate(shot, shot->wire.user_sp, SHOT_VIEW_USER);
+}
+
 SHOT_FN int shot_walk_frames(struct shot *shot)
 {
 	struct shot_loop_arg arg = { .shot = shot };
 
 	if (!shot)
+		return 0;
+	shot->wire.user_stop = shot_check_outermost(shot);
+	if (shot->wire.user_stop)
 		return 0;
 	shot->floor = shot->wire.user_sp;
 	shot->window_gva = 0;

@@ -172,6 +172,22 @@ static void test_switched_mm(void **state)
 	assert_int_equal(sample.wire->user_root, 0);
 }
 
+/* execve() clears the registers when the old stack is gone already. */
+static void test_cleared_registers(void **state)
+{
+	u64 top = BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES;
+	struct sample sample;
+
+	(void)state;
+	build_shot_enter_kernel(&build, top - 0x200);
+	set(top - 168 + 4 * 8, 0);	/* RBP */
+	sample = take();
+	check_frames(&sample, 0, STOP_COMPLETE);
+	set(top - 16, 0x7ffd00000000);	/* RSP */
+	sample = take();
+	check_frames(&sample, 0, STOP_NOT_PRESENT);
+}
+
 static void test_host_fault(void **state)
 {
 	struct sample sample;
@@ -685,6 +701,7 @@ int main(void)
 		TEST(task_fault),      TEST(page_table_isolation), TEST(changed),
 		TEST(accessed),	       TEST(many_slots),	TEST(large_page),
 		TEST(no_walk),	       TEST(every_failure),	TEST(switched_mm),
+		TEST(cleared_registers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
