@@ -496,6 +496,7 @@ static void test_beyond(void **state)
 	build_sample_init(&w.sample, FN_PC(FN_LEAF), THREAD_TOP - 8);
 	w.sample.wire.flags = WIRE_F_TASK;
 	assert_chain(&w, STOP_STACK_CUT, { FN_PC(FN_LEAF), INT });
+	build_sample_deinit(&w.sample);
 	build_sample_init(&w.sample, FN_PC(FN_LEAF), 0x7ffc1000);
 	w.sample.wire.flags = WIRE_F_TASK;
 	assert_chain(&w, STOP_BAD_POINTER, { FN_PC(FN_LEAF), INT });
