@@ -88,11 +88,17 @@ static __always_inline void count(u32 which)
 		*value += 1;
 }
 
+/*
+ * What we know of the current thread, or NULL. A vCPU's thread may have ended since, and its tid be
+ * that of any other program's thread, which a kick would end.
+ */
 static __always_inline struct capture_vcpu *current_vcpu(void)
 {
-	u32 tid = (u32)bpf_get_current_pid_tgid();
+	u64 pid_tid = bpf_get_current_pid_tgid();
+	u32 tid = (u32)pid_tid;
+	struct capture_vcpu *vcpu = bpf_map_lookup_elem(&vcpus, &tid);
 
-	return bpf_map_lookup_elem(&vcpus, &tid);
+	return vcpu && vcpu->pid == pid_tid >> 32 ? vcpu : NULL;
 }
 
 static __always_inline struct scratch *take_scratch(enum scratch_user user)

@@ -17,7 +17,7 @@ struct capture_vcpu {
 
 	/* Deferred mode: the event that waits for its exit. */
 	u32 pending;		/* 1: the fields below hold */
-	u32 pad;
+	u32 pid;		/* of the VMM */
 	u64 pending_time;
 	u64 pending_period;
 	u64 pending_pc;		/* 0: not known at the event */

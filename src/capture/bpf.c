@@ -213,6 +213,7 @@ static int bpf_add_thread(struct capture *capture, struct capture_guest *guest,
 	struct bpf_mode *mode = capture->mode;
 	struct capture_vcpu vcpu = {
 		.kvm_vcpu = thread->kvm_vcpu,
+		.pid = guest->pid,
 		.vm = guest->index,
 		.id = thread->id,
 	};
