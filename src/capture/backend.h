@@ -88,6 +88,8 @@ struct capture_thread *capture_find_thread(struct capture_guest *guest, pid_t ti
  * that. Undoing writes only what we had changed, and only while it is as we left it.
  */
 int capture_arm(struct capture_guest *guest, struct capture_thread *thread);
+/* Arms again if somebody else has undone it: another recorder that ended, or the VMM. */
+int capture_rearm(struct capture_guest *guest, struct capture_thread *thread);
 void capture_disarm(struct capture_guest *guest, struct capture_thread *thread);
 
 #endif

@@ -25,6 +25,7 @@
 #define POLL_SLICE_MS 50	/* the longest that a record waits in the ring buffer */
 #define STOP_WAIT_MS 200	/* for exits that events wait for */
 #define WAKE_BYTES_MAX (128UL << 10)
+#define REARM_MS 1000		/* how often to look whether the registers are still asked for */
 
 struct bpf_mode {
 	struct capture_bpf *skel;
@@ -34,6 +35,7 @@ struct bpf_mode {
 	struct bpf_link *exit;		/* deferred: to user space */
 	u64 lost_exit;			/* counted here, not by the programs */
 	u64 bad_records;
+	u64 next_rearm;			/* ms */
 };
 
 _Static_assert(sizeof(struct capture_counts) == COUNT_NR * sizeof(u64), "one counter a field");
@@ -349,12 +351,27 @@ static u64 now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
+/* A thread whose registers nobody asks for any more has its samples counted as lost. */
+static void rearm_all(struct capture *capture, u64 now)
+{
+	struct bpf_mode *mode = capture->mode;
+
+	if (!is_deferred(capture) || now < mode->next_rearm)
+		return;
+	mode->next_rearm = now + REARM_MS;
+	vec_for_each(&capture->guests, guest) {
+		vec_for_each(&(*guest)->threads, thread)
+			capture_rearm(*guest, *thread);
+	}
+}
+
 /* The programs wake us only when much is waiting: look now and then without being woken. */
 static int bpf_poll(struct capture *capture, int timeout_ms)
 {
 	struct bpf_mode *mode = capture->mode;
 	u64 end = timeout_ms < 0 ? UINT64_MAX : now_ms() + timeout_ms;
 
+	rearm_all(capture, now_ms());
 	for (;;) {
 		int nr = ring_buffer__consume(mode->ring);
 		u64 now = now_ms();

@@ -120,13 +120,20 @@ static void cache_reset(struct page_cache *cache, const struct capture_guest *gu
 	cache->env.vm = &guest->vm;
 }
 
+/* -ENODATA: KVM was not asked for the registers, what stands there is old. */
 static int read_run(const struct ptrace_thread *t, struct vcpu_regs *regs, bool *ret_nested)
 {
 	u64 run = t->thread->run_hva;
 	struct kvm_sync_regs sync;
+	u64 valid;
 	u16 flags;
-	int err = read_vmm(t->guest->pid, run + offsetof(struct kvm_run, s), &sync, sizeof(sync));
+	int err = read_vmm(t->guest->pid, run + offsetof(struct kvm_run, kvm_valid_regs), &valid,
+			   sizeof(valid));
 
+	if (!err && (valid & REGS_RUN_WANTED) != REGS_RUN_WANTED)
+		err = -ENODATA;
+	err = err ?:
+	      read_vmm(t->guest->pid, run + offsetof(struct kvm_run, s), &sync, sizeof(sync));
 	err = err ?: read_vmm(t->guest->pid, run + offsetof(struct kvm_run, flags), &flags,
 			      sizeof(flags));
 	if (err)
@@ -187,12 +194,16 @@ static bool take_shot(struct capture *capture, struct ptrace_thread *t)
 	struct ptrace_mode *mode = capture->mode;
 	struct shot *shot = &mode->shot;
 	bool nested, walk;
+	int err;
 
 	cache_reset(&mode->cache, t->guest);
 	user_shot_begin(shot, &mode->cache.env);
 	shot->max_depth = capture->options.max_depth;
 	shot->percpu = t->percpu;
-	if (read_run(t, &shot->wire.regs, &nested))
+	err = read_run(t, &shot->wire.regs, &nested);
+	if (err == -ENODATA)
+		capture_rearm(t->guest, t->thread);
+	if (err)
 		return false;
 	add_hidden_regs(capture, t, &shot->wire.regs);
 	fill_header(capture, t, &shot->wire);

@@ -49,6 +49,20 @@ int capture_arm(struct capture_guest *guest, struct capture_thread *thread)
 	return err;
 }
 
+int capture_rearm(struct capture_guest *guest, struct capture_thread *thread)
+{
+	u64 value;
+	int err;
+
+	if (!thread->armed)
+		return 0;
+	err = transfer(false, guest->pid, valid_regs_hva(thread), &value);
+	if (err || (value & REGS_RUN_WANTED) == REGS_RUN_WANTED)
+		return err;
+	thread->armed = false;
+	return capture_arm(guest, thread);
+}
+
 void capture_disarm(struct capture_guest *guest, struct capture_thread *thread)
 {
 	u64 value;
