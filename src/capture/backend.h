@@ -68,6 +68,7 @@ struct capture {
 	const struct capture_backend *backend;
 	void *mode;		/* the mode's own */
 	VEC(struct capture_guest *) guests;
+	u64 strays;		/* samples of guests that were removed meanwhile */
 	bool running;
 };
 

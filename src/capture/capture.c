@@ -60,8 +60,10 @@ int capture_deliver(struct capture *capture, const void *data, size_t size)
 	if (err)
 		return err;
 	guest = find_guest(capture, sample.wire->vm);
-	if (!guest)	/* removed meanwhile */
+	if (!guest) {
+		capture->strays++;
 		return 0;
+	}
 	if (sample.wire->flags & WIRE_F_SLOTS_STALE)
 		guest->stale = true;
 	capture->on_sample(&sample, capture->arg);
@@ -289,6 +291,9 @@ void capture_get_counts(const struct capture *capture, struct capture_counts *re
 {
 	*ret = (struct capture_counts){ 0 };
 	capture->backend->get_counts(capture, ret);
+	/* The modes have counted them as samples; nobody got them. */
+	ret->samples -= MIN(ret->samples, capture->strays);
+	ret->unknown_vcpu += capture->strays;
 }
 
 static const struct capture_backend *find_backend(enum capture_mode mode, const char **ret_why)

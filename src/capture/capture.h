@@ -54,7 +54,7 @@ struct capture_counts {
 	u64 lost_exit;		/* the thread or the run ended before the exit or stop came */
 	u64 lost_stop;		/* ptrace: the thread did not stop, or was not in the guest then */
 	u64 lost_kernel;	/* the kernel says it dropped or throttled */
-	u64 unknown_vcpu;	/* a thread that was not yet known */
+	u64 unknown_vcpu;	/* a thread that was not yet known, or no more */
 };
 
 struct capture_options {

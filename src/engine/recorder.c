@@ -241,6 +241,17 @@ static int finish_target(struct recorder *recorder, struct target *target)
 	return target->error;
 }
 
+/* The VM or its kernel is no more. What the result needs stays. */
+static void end_target(struct recorder *recorder, u32 index)
+{
+	struct target *target = recorder->targets.data[index];
+
+	target->gone = true;
+	capture_remove_vm(recorder->capture, index);
+	finish_target(recorder, target);
+	mem_process_close(TAKE_PTR(target->mem));
+}
+
 static bool same_vcpus(const struct vm *a, const struct vm *b)
 {
 	return a->vcpus.nr == b->vcpus.nr &&
@@ -271,11 +282,8 @@ static void drop_gone(struct recorder *recorder, const struct vm_list *list)
 		vec_for_each(&list->vms, vm)
 			there |= *vm && (*vm)->kvm == target->vm->kvm &&
 				 (*vm)->pid == target->vm->pid;
-		if (there)
-			continue;
-		target->gone = true;
-		capture_remove_vm(recorder->capture, i);
-		finish_target(recorder, target);
+		if (!there)
+			end_target(recorder, i);
 	}
 }
 
@@ -286,9 +294,7 @@ static void restart(struct recorder *recorder, u32 index)
 
 	log_debug("guest %s booted another kernel: %s is complete", target->vm->name,
 		  target->path);
-	target->gone = true;
-	capture_remove_vm(recorder->capture, index);
-	finish_target(recorder, target);
+	end_target(recorder, index);
 	recorder->next_rescan = 0;
 }
 
