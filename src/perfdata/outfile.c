@@ -58,17 +58,52 @@ static int open_existing(struct outfile *out, mode_t mode)
 	return 0;
 }
 
-int outfile_open(struct outfile *out, const char *path)
+/* What would make keep_old() fail, and lose what was written by then. */
+static int check_old(const char *path)
+{
+	_cleanup_free_ char *old = NULL;
+	struct stat st;
+
+	if (asprintf(&old, "%s.old", path) < 0) {
+		old = NULL;
+		return -ENOMEM;
+	}
+	if (lstat(old, &st))
+		return errno == ENOENT ? 0 : -errno;
+	return S_ISDIR(st.st_mode) ? -EISDIR : 0;
+}
+
+/* Fails for what cannot be named so in the end. @ret_mode: of what is there, 0 if nothing is. */
+static int check_path(const char *path, mode_t *ret_mode)
 {
 	struct stat st;
-	int err;
+	int err = 0;
+
+	if (!*path)
+		return -ENOENT;
+	if (!stat(path, &st)) {
+		err = S_ISREG(st.st_mode) ? check_old(path) : 0;
+		*ret_mode = st.st_mode;
+	} else {
+		err = errno == ENOENT ? 0 : -errno;
+		*ret_mode = 0;
+	}
+	return err;
+}
+
+int outfile_open(struct outfile *out, const char *path)
+{
+	mode_t mode;
+	int err = check_path(path, &mode);
 
 	*out = OUTFILE_INIT;
+	if (err)
+		return err;
 	out->path = strdup(path);
 	if (!out->path)
 		return -ENOMEM;
-	if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
-		err = open_existing(out, st.st_mode);
+	if (mode && !S_ISREG(mode)) {
+		err = open_existing(out, mode);
 	} else {
 		err = open_nameless(out);
 		/* Not all file systems can, and each has its own way to say so. */

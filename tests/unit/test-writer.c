@@ -272,6 +272,31 @@ static void test_old_file_kept(void **state)
 	assert_int_equal(remove_place(&place), 2);
 }
 
+/* Said at the start, not when all is recorded. */
+static void test_names_that_cannot_be(void **state)
+{
+	struct perfdata_writer *writer = NULL;
+	char path[400], old[80];
+	struct place place;
+
+	(void)state;
+	make_place(&place);
+	assert_int_equal(perfdata_writer_create("", &options, &writer), -ENOENT);
+	snprintf(path, sizeof(path), "%s/%0300d", place.dir, 1);
+	assert_int_equal(perfdata_writer_create(path, &options, &writer), -ENAMETOOLONG);
+	snprintf(path, sizeof(path), "%s/%0253d", place.dir, 1);
+	assert_int_equal(file_write_atomic(place.path, "before", 6), 0);
+	assert_int_equal(rename(place.path, path), 0);
+	assert_int_equal(perfdata_writer_create(path, &options, &writer), -ENAMETOOLONG);
+	assert_int_equal(unlink(path), 0);
+	snprintf(old, sizeof(old), "%s.old", place.path);
+	assert_int_equal(mkdir(old, 0700), 0);
+	assert_int_equal(file_write_atomic(place.path, "before", 6), 0);
+	assert_int_equal(perfdata_writer_create(place.path, &options, &writer), -EISDIR);
+	assert_int_equal(rmdir(old), 0);
+	assert_int_equal(remove_place(&place), 1);
+}
+
 /* The first error stays, and the name is not taken. */
 static void test_full_disk(void **state)
 {
@@ -489,6 +514,7 @@ int main(void)
 		cmocka_unit_test(test_file),
 		cmocka_unit_test(test_abandoned),
 		cmocka_unit_test(test_old_file_kept),
+		cmocka_unit_test(test_names_that_cannot_be),
 		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_places_that_cannot_be),
 		cmocka_unit_test(test_limits),
