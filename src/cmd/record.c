@@ -128,7 +128,7 @@ static int parse_signal(const char *text, int *ret)
 	if (!strncmp(text, "RTMIN", 5)) {
 		number = text[5] == '+' ? strtol(text + 6, &end, 10) : 0;
 		if ((text[5] && (text[5] != '+' || !text[6] || *end)) || number < 0 ||
-		    SIGRTMIN + number > SIGRTMAX)
+		    number > SIGRTMAX - SIGRTMIN)
 			return -EINVAL;
 		*ret = SIGRTMIN + number;
 		return 0;
