@@ -67,8 +67,12 @@ static int open_key(struct guest_cache *cache, u8 random[16])
 	if (err)
 		return err;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd >= 0)
-		return fd_write_all(fd, random, 16);
+	if (fd >= 0) {
+		err = fd_write_all(fd, random, 16);
+		if (err)
+			unlink(path);	/* half a key would be in the way for ever */
+		return err;
+	}
 	if (errno != EEXIST)
 		return -errno;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
