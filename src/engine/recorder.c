@@ -306,6 +306,8 @@ static int rescan(struct recorder *recorder)
 
 	recorder->next_rescan = now_ns() + RESCAN_NS;
 	err = scan(recorder, &list);
+	if (err == -EAGAIN)
+		return 0;	/* VMs come and go faster than we look: next time, then */
 	if (err == -ESRCH)
 		err = 0;	/* the VMM ended: the empty list says so */
 	if (err)
@@ -420,7 +422,8 @@ static int add_all(struct recorder *recorder, struct vm_list *list, const char *
 	vec_for_each(&list->vms, place) {
 		int err = add_target(recorder, TAKE_PTR(*place), ret_why);
 
-		if (err)
+		/* One of many may have ended since it was found. */
+		if (err && (err != -ESRCH || !recorder->options.all))
 			return err;
 	}
 	return 0;
