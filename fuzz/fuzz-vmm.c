@@ -24,7 +24,7 @@ static void check_name(const char *text, size_t size)
 static void check_kick(const char *text)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		int number = vmm_parse_kick(kinds[i], text);
+		int number = vmm_find_kick(kinds[i], vmm_parse_caught(text));
 
 		require(number == 0 || number == 10 || number == 34 || number == 35);
 	}
