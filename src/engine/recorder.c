@@ -273,16 +273,24 @@ static int update_target(struct recorder *recorder, u32 index, struct vm *vm)
 	return capture_set_vm(recorder->capture, index, vm);
 }
 
+/* Whether the VM of @target still runs; one that could not be read does. */
+static bool is_there(const struct vm_list *list, const struct target *target)
+{
+	vec_for_each(&list->vms, vm)
+		if (*vm && (*vm)->kvm == target->vm->kvm && (*vm)->pid == target->vm->pid)
+			return true;
+	vec_for_each(&list->unread, kvm)
+		if (*kvm == target->vm->kvm)
+			return true;
+	return false;
+}
+
 static void drop_gone(struct recorder *recorder, const struct vm_list *list)
 {
 	for (size_t i = 0; i < recorder->targets.nr; i++) {
 		struct target *target = recorder->targets.data[i];
-		bool there = target->gone;
 
-		vec_for_each(&list->vms, vm)
-			there |= *vm && (*vm)->kvm == target->vm->kvm &&
-				 (*vm)->pid == target->vm->pid;
-		if (!there)
+		if (!target->gone && !is_there(list, target))
 			end_target(recorder, i);
 	}
 }

@@ -441,7 +441,7 @@ static int compare_vms(const void *a, const void *b)
 int vm_host_scan(struct vm_host *host, pid_t pid, struct vm_list *ret)
 {
 	struct search search = { .host = host };
-	struct vm_list list = { VEC_INIT };
+	struct vm_list list = { 0 };
 	int err = find_vms(&search);
 
 	vec_for_each(&search.found, found) {
@@ -451,7 +451,9 @@ int vm_host_scan(struct vm_host *host, pid_t pid, struct vm_list *ret)
 			continue;
 		err = add_vm(host, found, &list);
 		/* What is gone by now is gone; what we cannot have is an error. */
-		if (err == -ESRCH || err == -EFAULT || err == -EAGAIN)
+		if (err == -EAGAIN)
+			err = vec_push(&list.unread, found->kvm);
+		else if (err == -ESRCH || err == -EFAULT)
 			err = 0;
 	}
 	vec_deinit(&search.found);
@@ -478,6 +480,7 @@ void vm_list_deinit(struct vm_list *list)
 	vec_for_each(&list->vms, vm)
 		vm_destroy(*vm);
 	vec_deinit(&list->vms);
+	vec_deinit(&list->unread);
 }
 
 /* The address of a struct kvm alone proves nothing: it may be another VM's by now. */

@@ -75,6 +75,7 @@ enum vm_source vm_host_source(const struct vm_host *host, const char **ret_why);
  */
 struct vm_list {
 	VEC(struct vm *) vms;
+	VEC(u64) unread;	/* .kvm of those that are there, but changed faster than we read */
 };
 int vm_host_scan(struct vm_host *host, pid_t pid, struct vm_list *ret);
 void vm_list_deinit(struct vm_list *list);
