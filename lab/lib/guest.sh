@@ -230,18 +230,28 @@ guest_start() {
 	cat "$dir/pid"
 }
 
+# process_ended PID SECONDS: wait for the end of a process that is not ours to wait for.
+process_ended() {
+	local tries=$(($2 * 10))
+
+	while kill -0 "$1" 2>/dev/null; do
+		[ "$tries" -gt 0 ] || return 1
+		tries=$((tries - 1))
+		sleep 0.1
+	done
+}
+
 guest_stop() {
 	local dir pid
 
 	dir=$(guest_folder "$1")
-	if guest_alive "$dir"; then
-		pid=$(cat "$dir/pid")
-		kill -TERM "$pid"
-		for _ in {1..50}; do
-			guest_alive "$dir" || break
-			sleep 0.1
-		done
-		! guest_alive "$dir" || kill -KILL "$pid"
+	# QEMU removes the file as it ends, some time before it has ended.
+	if guest_alive "$dir" && pid=$(cat "$dir/pid" 2>/dev/null); then
+		kill -TERM "$pid" 2>/dev/null || :
+		if ! process_ended "$pid" 5; then
+			kill -KILL "$pid" 2>/dev/null || :
+			process_ended "$pid" 10 || die "guest '$1' (pid $pid) does not end"
+		fi
 	fi
 	rm -rf "$dir"
 }
