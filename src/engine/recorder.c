@@ -25,6 +25,7 @@ struct target {
 	struct recording *recording;
 	char *path;
 	u64 next_identify, next_refresh;	/* ns */
+	bool behind;			/* capture does not have the VM's newest state */
 	bool gone;			/* the VM ended; the file is finished */
 	bool finished;			/* the file stands under its name */
 	int error;
@@ -262,15 +263,18 @@ static bool same_vcpus(const struct vm *a, const struct vm *b)
 static int update_target(struct recorder *recorder, u32 index, struct vm *vm)
 {
 	struct target *target = recorder->targets.data[index];
-	bool changed = target->vm->slots.generation != vm->slots.generation ||
+	bool changed = target->behind || target->vm->slots.generation != vm->slots.generation ||
 		       !same_vcpus(target->vm, vm);
+	int err;
 
 	vm_destroy(target->vm);
 	target->vm = vm;
 	if (!changed)
 		return 0;
 	mem_process_set_slots(target->mem, &vm->slots);
-	return capture_set_vm(recorder->capture, index, vm);
+	err = capture_set_vm(recorder->capture, index, vm);
+	target->behind = err;
+	return err;
 }
 
 /* Whether the VM of @target still runs; one that could not be read does. */
