@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -92,6 +93,18 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Each vCPU takes a descriptor, each VM a few; the usual 1024 are for programs that use select(). */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		log_debug("the limit of open files stays: %s", error_text(-errno));
 }
 
 static u64 now_ns(void)
@@ -454,6 +467,7 @@ int cmd_record(int argc, char **argv)
 		return STATUS_FAILURE;
 	}
 	catch_signals();
+	raise_file_limit();
 	status = record_with_caches(&options, event_why, &child, operands.args);
 	child_deinit(&child);
 	return status;
