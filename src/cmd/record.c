@@ -95,7 +95,7 @@ static void catch_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-/* Each vCPU takes a descriptor, each VM a few; the usual 1024 are for programs that use select(). */
+/* Each vCPU takes a descriptor, each VM a few; the usual 1024 are for those who use select(). */
 static void raise_file_limit(void)
 {
 	struct rlimit limit;
