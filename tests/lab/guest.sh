@@ -4,6 +4,7 @@
 # A guest's kernel, symbols and modules as they are read from outside, against what the guest
 # itself says: /proc/kallsyms and /proc/modules, symbol for symbol.
 set -u
+export LC_ALL=C	# sorting hundreds of thousands of lines takes its time in the lab
 . "$SRC/tests/lib/tap.sh"
 
 # symbols FILE: "address name module" sorted, without what only the guest can know: BPF programs and
