@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 MESON_FLAGS ?=
 
 .DEFAULT_GOAL := all
-.PHONY: all packages demo check asan fuzz bench lint install clean help
+.PHONY: all packages demo check check-all asan fuzz bench lint install clean help
 
 all: packages
 	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(PREFIX) $(MESON_FLAGS)
@@ -20,6 +20,9 @@ demo: all
 
 check: all
 	@tests/run --build $(BUILD) $(ARGS)
+
+check-all: all
+	@tests/run --build $(BUILD) --all $(ARGS)
 
 asan: packages
 	@test -f build-asan/build.ninja || CC=clang meson setup build-asan -Db_sanitize=address,undefined -Db_lundef=false --buildtype=debugoptimized
@@ -47,6 +50,7 @@ help:
 	@echo 'make            build'
 	@echo 'make demo       profile a guest in the lab, write a flame graph and a perf.data'
 	@echo 'make check      build, then unit, golden and lab tests'
+	@echo 'make check-all  the slow lab tests, too'
 	@echo 'make asan       unit and golden tests under ASan and UBSan'
 	@echo 'make fuzz       each fuzz target for two minutes (FUZZ_SECONDS=N for another time)'
 	@echo 'make bench      the figures of doc/results.md'

@@ -22,7 +22,7 @@ enum log_level log_get_level(void);
 /* Writes "kvmprof: " and the message, control characters escaped, as one line. */
 void log_message(enum log_level level, const char *fmt, ...) __printf(2, 3);
 
-/* Reports and returns @err, so that a caller can `return log_error_errno(err, …)`. Appends ": why". */
+/* Reports, with ": why" at the end, and returns @err: `return log_error_errno(err, …)`. */
 int log_error_errno(int err, const char *fmt, ...) __printf(2, 3);
 
 #define log_error(...) log_message(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -186,8 +186,8 @@ static long shot_frames_round(u32 i, void *arg)
 
 /*
  * execve() replaces the memory first, then clears the registers in pt_regs, then sets the new
- * program's (load_elf_binary(): ELF_PLAT_INIT, START_THREAD). In between a frame pointer of 0 does not
- * mean the outermost frame: the old stack pointer points at nothing.
+ * program's (load_elf_binary(): ELF_PLAT_INIT, START_THREAD). In between a frame pointer of 0 does
+ * not mean the outermost frame: the old stack pointer points at nothing.
  */
 SHOT_INLINE int shot_check_outermost(struct shot *shot)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The command after `--`: started held back, so that recording runs before its first instruction. */
+/* The command after `--`: held back, so that recording runs before its first instruction. */
 #ifndef CMD_CHILD_H
 #define CMD_CHILD_H
 

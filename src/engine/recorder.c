@@ -379,7 +379,7 @@ static int select_vms(struct recorder *recorder, struct vm_list *list, const cha
 	if (!nr && !options->all)
 		return no_vm(options, ret_why);
 	if (nr > 1 && !options->all && !options->pid) {
-		*ret_why = "several match: choose with -p PID, --vm NAME or -a (see `kvmprof list`)";
+		*ret_why = "several match: choose with -p, --vm or -a (see `kvmprof list`)";
 		return -EINVAL;
 	}
 	recorder->several = options->all || nr > 1;

@@ -122,11 +122,11 @@ struct wire_guest {
 	u32 task_mm_offset;
 	u32 thread_size;		/* bytes of a kernel stack, a power of two */
 	u32 irq_stack_size;
-	u32 pt_regs_top;		/* from the kernel stack's end down to the user pt_regs' end */
+	u32 pt_regs_top;		/* from the kernel stack's end to the user pt_regs' end */
 	s32 loaded_mm_offset;		/* per-CPU cpu_tlbstate.loaded_mm */
 	u32 mm_pgd_offset;		/* 0: this and loaded_mm_offset are not known */
 	u32 pad;
-	u64 kernel_start;		/* of the kernel's address space: addresses above are kernel */
+	u64 kernel_start;		/* of the kernel's half of the address space */
 };
 
 #endif

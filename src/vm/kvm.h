@@ -30,7 +30,7 @@ int kvm_read_confidential(const struct kvm_reader *reader, u64 kvm, enum vm_vend
 			  const char **ret_kind);
 
 /*
- * Registers of an AMD vCPU, out of its VMCB and what KVM keeps beside. -EOPNOTSUPP when the layout is
+ * Registers of an AMD vCPU, out of its VMCB and what KVM keeps beside. -EOPNOTSUPP: the layout is
  * not known, or with shadow paging (kvm_amd.npt=0).
  */
 int kvm_peek_svm(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs *ret);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# lab: host=6.1 timeout=240 mem=4G
+# lab: host=6.1 timeout=240 mem=4G slow
 # A guest's kernel, symbols and modules as they are read from outside, against what the guest
 # itself says: /proc/kallsyms and /proc/modules, symbol for symbol.
 set -u

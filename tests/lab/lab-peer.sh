@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: host=6.12 timeout=300
+# lab: host=6.12 timeout=200
 # SPDX-License-Identifier: GPL-2.0-only
 # What the guest's own `perf record -g` shows of the kernel's side of system calls, we show too.
 set -u

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The lab itself: lab hosts of both kernels, and guests of both kernels in them.
-# lab: outside timeout=600
+# lab: outside timeout=600 slow
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)

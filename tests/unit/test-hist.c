@@ -160,7 +160,7 @@ static const char *object_of(bool mapped, u64 ip)
 	return !mapped ? "[unknown]" : ip >= OBJECT_B ? "b" : "a";
 }
 
-/* As perf: a sample's own address is known by its place in the object, those of a chain as they are. */
+/* As perf: a sample's own address by its place in the object, those of a chain as they are. */
 static void name_key(const struct hist_options *options, const struct taken *s, bool mapped,
 		     u64 ip, bool self, char *out, size_t size)
 {
