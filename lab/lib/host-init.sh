@@ -57,6 +57,17 @@ mount_modules() {
 	echo /usr/local/sbin/modprobe >/proc/sys/kernel/modprobe
 }
 
+hold_pid=1
+
+# hold: see host-hold.pl; it prints a line when it has done so.
+hold() {
+	local line
+
+	read -r -t 20 line < <(exec perl "${0%/*}/host-hold.pl")
+	hold_pid=$!
+	[ "$line" = held ] || echo "lab host: static keys are not held"
+}
+
 set_up() {
 	export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	mount -t debugfs debugfs /sys/kernel/debug
@@ -78,6 +89,7 @@ set_up() {
 		mkdir -p /run/kvmprof-lab/out
 		mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=none out /run/kvmprof-lab/out
 	fi
+	hold
 	mount_tmp
 	[ -c /dev/kvm ]
 }
@@ -111,7 +123,7 @@ run_job() {
 		exec setsid --wait env -i "${environment[@]}" "${command[@]}"
 	) </dev/null >/run/kvmprof-lab/stdout 2>/run/kvmprof-lab/stderr
 	status=$?
-	end_leftovers "$relay_out" "$relay_err"
+	end_leftovers "$relay_out" "$relay_err" "$hold_pid"
 	wait "$relay_out" "$relay_err"
 	echo "$status" >"$io/status"
 }

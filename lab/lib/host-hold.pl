@@ -1,0 +1,42 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: GPL-2.0-only
+# Keeps the lab host's kernel from rewriting code that its CPUs run all the time. QEMU before 8.1 does
+# not lock a page before it translates it: another CPU can be left with the breakpoint that is
+# there while code is rewritten, and the kernel dies of an int3 in __schedule(),
+# finish_task_switch() or kvm_vcpu_ioctl(). Held are
+#   preempt_notifier_key, on while there is a VM;
+#   perf_sched_events, on while a task has a perf event;
+#   the tracepoint kvm_userspace_exit, to which deferred capture attaches. With two others attached
+#   already neither its key nor its static call changes.
+# A VM without vCPUs and events that nobody reads cost next to nothing.
+use strict;
+use warnings;
+
+my $KVM_CREATE_VM = 0xae01;
+my $SYS_perf_event_open = 298;
+
+open(my $kvm, '+<', '/dev/kvm') or die "hold: /dev/kvm: $!\n";
+my $vm = ioctl($kvm, $KVM_CREATE_VM, 0) or die "hold: no VM: $!\n";
+
+# An event of this process, disabled. struct perf_event_attr, version 0.
+sub hold_event {
+	my ($type, $config) = @_;
+	my $attr = pack('LLQQQQQ x16', $type, 64, $config, 0, 0, 0, 1);
+
+	syscall($SYS_perf_event_open, $attr, 0, -1, -1, 0) >= 0 or die "hold: no event: $!\n";
+}
+
+my $SOFTWARE = 1;
+my $DUMMY = 9;
+hold_event($SOFTWARE, $DUMMY);
+
+my $TRACEPOINT = 2;
+my $folder = '/sys/kernel/tracing/events/kvm/kvm_userspace_exit';
+open(my $id, '<', "$folder/id") or die "hold: $folder: $!\n";
+hold_event($TRACEPOINT, int(<$id>));
+open(my $enable, '>', "$folder/enable") or die "hold: $folder: $!\n";
+syswrite($enable, '1');
+
+$| = 1;
+print "held\n";
+sleep 1000 while 1;
