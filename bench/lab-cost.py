@@ -4,8 +4,9 @@
 
 Runs inside a lab host (see bench/run). Windows without a profiler lie between the windows with one,
 and each is compared with its two neighbours, so that drift of the machine cancels out.
-Environment: KVMPROF, KVMPROF_BUILD. Arguments: the sampling rates.
+Environment: KVMPROF, KVMPROF_BUILD. Usage: lab-cost.py [--rounds N] [HZ…]
 """
+import argparse
 import os
 import re
 import signal
@@ -17,8 +18,7 @@ import time
 SRC = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = os.path.join(SRC, "lab", "lab")
 KVMPROF = os.environ["KVMPROF"]
-WINDOW = 6.0		# seconds; the guest reports its work every second
-ROUNDS = 3
+WINDOW = 5.0		# seconds; the guest reports its work every second
 WORKLOADS = ("cputree-fp", "syscalls-fp")
 REPORT = re.compile(r"work (\S+) (\d+) (\d+)")
 
@@ -68,11 +68,11 @@ def profiled_window(console, command):
         return rates, child.communicate()[0]
 
 
-def measure(console, command):
+def measure(console, command, rounds):
     """Median share of the work that was left, for each workload, and the profiler's last words."""
     shares = {name: [] for name in WORKLOADS}
     before, said = window(console), ""
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         during, said = profiled_window(console, command)
         after = window(console)
         for name in WORKLOADS:
@@ -87,17 +87,20 @@ def samples(said):
 
 
 def main():
-    rates = [int(argument) for argument in sys.argv[1:]] or [99, 997, 4999]
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("rates", nargs="*", type=int, default=[99, 997, 4999], metavar="HZ")
+    arguments = parser.parse_args()
     pid = int(lab("start", "cost", "--kernel", "6.1", "--cpus", "1",
                   *[word for name in WORKLOADS for word in ("--workload", f"{name} --report 1")]))
     console = os.path.join(lab("dir", "cost").strip(), "console.log")
     time.sleep(3)
-    base, said = measure(console, ["sleep", "3600"])
+    base, said = measure(console, ["sleep", "3600"], arguments.rounds)
     print(f"{'profiler':18} {'Hz':>5} " + " ".join(f"{name:>14}" for name in WORKLOADS) + "  samples")
     print(f"{'none':18} {'-':>5} " + " ".join(f"{base[name]:14.3f}" for name in WORKLOADS), flush=True)
-    for hz in rates:
+    for hz in arguments.rates:
         for name, command in profilers(pid, hz):
-            shares, said = measure(console, command)
+            shares, said = measure(console, command, arguments.rounds)
             print(f"{name:18} {hz:5} " + " ".join(f"{shares[w]:14.3f}" for w in WORKLOADS) +
                   f"  {samples(said)}", flush=True)
     lab("stop", "cost")

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: host=6.12 timeout=200
+# lab: host=6.12 timeout=300
 # SPDX-License-Identifier: GPL-2.0-only
 # What the guest's own `perf record -g` shows of the kernel's side of system calls, we show too.
 set -u
@@ -10,10 +10,10 @@ lab=$SRC/lab/lab
 # It is read outside, with the guest's own symbols: in there that takes minutes.
 cat >"$TMPDIR/peer" <<SCRIPT
 #!/bin/sh
+"$BUILD/lab/workloads/syscalls-fp" &
 echo peer started
+perf record -B -N -e cpu-clock -F 499 -g -o /tmp/perf.data -p \$! -- sleep 8 >/tmp/log 2>&1
 cp /proc/kallsyms "\$LAB_OUT/kallsyms"
-perf record -B -N -e cpu-clock -F 499 -g -o /tmp/perf.data -- \\
-	"$BUILD/lab/workloads/syscalls-fp" --seconds 15 >/tmp/log 2>&1
 cp /tmp/perf.data /tmp/log "\$LAB_OUT/"
 echo peer done
 SCRIPT
@@ -21,12 +21,10 @@ for kernel in 6.1 6.12; do
 	name=peer-$kernel
 	check "guest $kernel starts" "$lab" guest start "$name" --kernel "$kernel" --cpus 1 --root \
 		--script "$TMPDIR/peer"
-	# While its perf records, if the machine is not very slow; it is the same work before and after.
-	sleep 4
 	"$KVMPROF" record --vm "$name" -F 499 --duration 10 -o "$TMPDIR/perf.data" \
 		>"$TMPDIR/said" 2>&1
 	same "guest $kernel: record ends well" 0 $?
-	for _ in $(seq 60); do
+	for _ in $(seq 120); do
 		"$lab" guest output "$name" | grep -q 'peer done' && break
 		sleep 1
 	done
