@@ -230,6 +230,10 @@ def call_sites(binary):
     return sites
 
 
+ENTRIES = ("_start", "thread_entry", "rt_clone")
+CALLED_BY_ENTRIES = ("main", "thread_main")
+
+
 def inconsistency(sample, symbols, sites):
     """Why the user part cannot be a chain of this program, or None."""
     user = [ip for ip, _, _ in sample.frames if ip >> 63 == 0]
@@ -240,7 +244,9 @@ def inconsistency(sample, symbols, sites):
         # The leaf may have been interrupted before it made its frame: its caller is then missing.
         if callee != user[0] and sites[ret] and sites[ret] != name:
             return f"{symbols.find(ret)} calls {sites[ret]}, not {name}"
-    if user and symbols.find(user[-1]) not in ("_start", "thread_entry", "rt_clone"):
+    # The same when the entry's own callee has no frame yet, or no more: then it is all there is.
+    ends = ENTRIES + (CALLED_BY_ENTRIES if len(user) == 1 else ())
+    if user and symbols.find(user[-1]) not in ends:
         return f"ends at {symbols.find(user[-1])}"
     return None
 
