@@ -250,6 +250,20 @@ SHOT_FN int shot_use_task_root(struct shot *shot)
 	return 0;
 }
 
+/*
+ * In execve() the new program's memory comes before its registers: the old ones point at a stack
+ * and at code that are both not there. A stack's page alone can be missing for a moment.
+ */
+SHOT_FN int shot_note_gone(struct shot *shot)
+{
+	if (!shot || shot->wire.regs.user || shot->wire.user_stop != STOP_NOT_PRESENT ||
+	    shot->wire.nr_user_frames)
+		return 0;
+	if (shot_translate(shot, shot->wire.user_pc, SHOT_VIEW_USER) == STOP_NOT_PRESENT)
+		shot->wire.flags |= WIRE_F_USER_GONE;
+	return 0;
+}
+
 /* Fills the user part. Comes before the stacks, whose place in the record is behind the frames. */
 SHOT_INLINE int shot_take_user(struct shot *shot)
 {
@@ -275,6 +289,7 @@ SHOT_INLINE int shot_take_user(struct shot *shot)
 		return 0;
 	}
 	shot_walk_frames(shot);
+	shot_note_gone(shot);
 	return 0;
 }
 

@@ -120,18 +120,13 @@ static u64 find_user_pc(const struct wire_sample *wire, const struct kernel_end 
 }
 
 /*
- * Whether the address space is not that of @pc: in execve() the new program's memory comes before
+ * Whether the address space is not that of the user pc: in execve() the new program's memory comes before
  * its registers (begin_new_exec() and start_thread()), and the stack and the code that the old
  * ones point at are not there. Tasks that exit have no memory at all, but pt_regs still.
  */
-static bool user_space_gone(const struct unwinder *unwinder, const struct wire_sample *wire, u64 pc)
+static bool user_space_gone(const struct wire_sample *wire)
 {
-	const struct unwind_ops *ops = unwinder->ops;
-
-	if (wire->flags & WIRE_F_KTHREAD)
-		return true;
-	return wire->user_stop == STOP_NOT_PRESENT && !wire->nr_user_frames && ops->check_call &&
-	       ops->check_call(unwinder->ctx, GVA(pc), true) == -EFAULT;
+	return wire->flags & (WIRE_F_KTHREAD | WIRE_F_USER_GONE);
 }
 
 static void add_user_part_below(const struct unwinder *unwinder, const struct sample *sample,
@@ -140,7 +135,7 @@ static void add_user_part_below(const struct unwinder *unwinder, const struct sa
 	bool stale;
 	u64 pc = find_user_pc(sample->wire, end, &stale);
 
-	if (pc && !user_space_gone(unwinder, sample->wire, pc))
+	if (pc && !user_space_gone(sample->wire))
 		add_user_part(unwinder, sample, pc, !stale, chain);
 }
 

@@ -36,7 +36,7 @@ record_guest() {
 		chains complete "$TMPDIR/script" --label "$label, $workload" \
 			--comm "$(comms "$workload")" --min-samples "$(least "$workload")"
 	done
-	chains complete "$TMPDIR/script" --label "$label, all"
+	chains complete "$TMPDIR/script" --label "$label, all" --sigmas 0
 	chains shares "$TMPDIR/script" --label "$label" --comm cputree-fp \
 		--binary "$BUILD/lab/workloads/cputree-fp" --want alpha=50,beta=30,gamma=20 \
 		--min-samples 2000

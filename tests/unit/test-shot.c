@@ -183,9 +183,15 @@ static void test_cleared_registers(void **state)
 	set(top - 168 + 4 * 8, 0);	/* RBP */
 	sample = take();
 	check_frames(&sample, 0, STOP_COMPLETE);
+	assert_false(sample.wire->flags & WIRE_F_USER_GONE);
 	set(top - 16, 0x7ffd00000000);	/* RSP */
+	sample = take();	/* no code is mapped in this guest */
+	check_frames(&sample, 0, STOP_NOT_PRESENT);
+	assert_true(sample.wire->flags & WIRE_F_USER_GONE);
+	set(top - 40, BUILD_SHOT_USER);	/* RIP, at something that is */
 	sample = take();
 	check_frames(&sample, 0, STOP_NOT_PRESENT);
+	assert_false(sample.wire->flags & WIRE_F_USER_GONE);
 }
 
 static void test_host_fault(void **state)
