@@ -7,10 +7,14 @@ set -u
 . "$SRC/tests/lib/chains.sh"
 
 lab=$SRC/lab/lab
+# The guest has the lab host's files, but a /tmp of its own, and the build folder may be in /tmp.
+program=/var/tmp/syscalls-fp
+cp "$BUILD/lab/workloads/syscalls-fp" "$program"
+
 # It is read outside, with the guest's own symbols: in there that takes minutes.
 cat >"$TMPDIR/peer" <<SCRIPT
 #!/bin/sh
-"$BUILD/lab/workloads/syscalls-fp" &
+"$program" &
 echo peer started
 perf record -B -N -e cpu-clock -F 499 -g -o /tmp/perf.data -p \$! -- sleep 8 >/tmp/log 2>&1
 cp /proc/kallsyms "\$LAB_OUT/kallsyms"
