@@ -5,6 +5,7 @@
 set -u
 . "$SRC/tests/lib/tap.sh"
 
+[ -e /sys/kernel/security/lockdown ] || mount -t securityfs securityfs /sys/kernel/security
 contains "the host is locked down" "$(cat /sys/kernel/security/lockdown)" "[confidentiality]"
 for command in list "record --duration 1"; do
 	# shellcheck disable=SC2086 # words
