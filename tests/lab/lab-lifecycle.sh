@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: host=6.12 timeout=300
+# lab: host=6.12 timeout=600
 # SPDX-License-Identifier: GPL-2.0-only
 # Guests, vCPUs and memory come and go while recording; recorders are interrupted and killed. Every
 # file is whole or absent, and the guests run on.

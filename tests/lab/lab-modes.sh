@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: host=6.1 timeout=240
+# lab: host=6.1 timeout=500
 # SPDX-License-Identifier: GPL-2.0-only
 # The three capture modes see the same guest alike: the shares of its chains differ by chance only.
 set -u

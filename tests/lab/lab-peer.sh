@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: host=6.12 timeout=300
+# lab: host=6.12 timeout=600
 # SPDX-License-Identifier: GPL-2.0-only
 # What the guest's own `perf record -g` shows of the kernel's side of system calls, we show too.
 set -u
@@ -28,7 +28,7 @@ for kernel in 6.1 6.12; do
 	"$KVMPROF" record --vm "$name" -F 499 --duration 10 -o "$TMPDIR/perf.data" \
 		>"$TMPDIR/said" 2>&1
 	same "guest $kernel: record ends well" 0 $?
-	for _ in $(seq 120); do
+	for _ in $(seq 240); do
 		"$lab" guest output "$name" | grep -q 'peer done' && break
 		sleep 1
 	done

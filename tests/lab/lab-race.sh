@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: host=6.12 timeout=240
+# lab: host=6.12 timeout=500
 # SPDX-License-Identifier: GPL-2.0-only
 # Race storm: for a minute a guest's other vCPUs remap, fork, exec, mprotect and free stacks as fast
 # as they can. No crash, no hang; whatever came out wrong is marked, and the rate is told.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: host=6.1,6.12 timeout=420
+# lab: host=6.1,6.12 timeout=700
 # SPDX-License-Identifier: GPL-2.0-only
 # The main job: a guest with every workload is recorded from the host. No sample is unaccounted,
 # chains are complete, the known call trees are found, names are right, stock perf agrees.
