@@ -41,7 +41,7 @@ enum wire_flags {
 	WIRE_F_NESTED = 1 << 5,		/* the vCPU runs a guest of its own; nothing was walked */
 	WIRE_F_TASK_FAULT = 1 << 6,	/* the current task could not be read */
 	WIRE_F_KTHREAD = 1 << 7,	/* the task has no user space */
-	WIRE_F_USER_GONE = 1 << 8,	/* neither the user stack nor the code at user_pc is mapped */
+	WIRE_F_USER_GONE = 1 << 8,	/* neither user stack nor the code at user_pc is mapped */
 };
 
 enum wire_stack_kind {

@@ -120,9 +120,9 @@ static u64 find_user_pc(const struct wire_sample *wire, const struct kernel_end 
 }
 
 /*
- * Whether the address space is not that of the user pc: in execve() the new program's memory comes before
- * its registers (begin_new_exec() and start_thread()), and the stack and the code that the old
- * ones point at are not there. Tasks that exit have no memory at all, but pt_regs still.
+ * Whether the address space is not that of the user pc: in execve() the new program's memory comes
+ * before its registers (begin_new_exec() and start_thread()), and the stack and the code that the
+ * old ones point at are not there. Tasks that exit have no memory at all, but pt_regs still.
  */
 static bool user_space_gone(const struct wire_sample *wire)
 {
