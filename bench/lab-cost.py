@@ -44,6 +44,8 @@ def window(console):
     rates = {}
     for name in WORKLOADS:
         work, ms = (after[name][i] - before[name][i] for i in (0, 1))
+        if not ms:
+            sys.exit(f"{name} reported nothing for {WINDOW} s: the machine is too slow")
         rates[name] = 1000 * work / ms
     return rates
 
