@@ -348,13 +348,6 @@ int recording_add(struct recording *recording, const struct sample *sample)
 	return recording->error;
 }
 
-int recording_lost(struct recording *recording, u64 nr, u64 time)
-{
-	if (!recording->error)
-		recording->error = perfdata_writer_lost(recording->writer, nr, time);
-	return recording->error;
-}
-
 const struct accounting *recording_accounting(const struct recording *recording)
 {
 	return &recording->accounting;

@@ -54,9 +54,6 @@ bool recording_kernel_changed(const struct recording *recording);
 /* Unwinds and writes one sample. The first write error sticks and is returned from then on. */
 int recording_add(struct recording *recording, const struct sample *sample);
 
-/* Notes @nr events lost at @time, as perf's LOST record. */
-int recording_lost(struct recording *recording, u64 nr, u64 time);
-
 const struct accounting *recording_accounting(const struct recording *recording);
 u64 recording_bytes(const struct recording *recording);
 
