@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <time.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "base/errors.h"
 #include "base/log.h"
 #include "bpf/shared.h"
@@ -343,14 +343,6 @@ static int bpf_stop(struct capture *capture)
 	return 0;
 }
 
-static u64 now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
-}
-
 /* A thread whose registers nobody asks for any more has its samples counted as lost. */
 static void rearm_all(struct capture *capture, u64 now)
 {
@@ -369,12 +361,12 @@ static void rearm_all(struct capture *capture, u64 now)
 static int bpf_poll(struct capture *capture, int timeout_ms)
 {
 	struct bpf_mode *mode = capture->mode;
-	u64 end = timeout_ms < 0 ? UINT64_MAX : now_ms() + timeout_ms;
+	u64 end = timeout_ms < 0 ? UINT64_MAX : clock_now_ms() + timeout_ms;
 
-	rearm_all(capture, now_ms());
+	rearm_all(capture, clock_now_ms());
 	for (;;) {
 		int nr = ring_buffer__consume(mode->ring);
-		u64 now = now_ms();
+		u64 now = clock_now_ms();
 
 		if (nr || now >= end)
 			return nr < 0 ? nr : 0;

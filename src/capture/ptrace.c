@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/uio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/errors.h"
 #include "base/log.h"
 #include "bpf/regs-run.h"
@@ -439,14 +439,6 @@ static int ptrace_stop(struct capture *capture)
 	return 0;
 }
 
-static u64 now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
-}
-
 /*
  * Each stop sends us SIGCHLD, which shall not end the waiting: it is blocked while one is on its
  * way, and comes afterwards to whoever wants it.
@@ -488,14 +480,14 @@ static int poll_once(struct capture *capture, int timeout_ms)
 
 static int ptrace_poll(struct capture *capture, int timeout_ms)
 {
-	u64 start = now_ms();
+	u64 start = clock_now_ms();
 	u64 end = timeout_ms < 0 ? UINT64_MAX : start + timeout_ms;
 	u64 now = start;
 	int done;
 
 	do {
 		done = poll_once(capture, MIN(end - now, 1000));
-		now = now_ms();
+		now = clock_now_ms();
 	} while (!done && now < end);
 	return done < 0 ? done : 0;
 }

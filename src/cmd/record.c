@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/errors.h"
 #include "base/log.h"
 #include "cmd/child.h"
@@ -105,14 +105,6 @@ static void raise_file_limit(void)
 	limit.rlim_cur = limit.rlim_max;
 	if (setrlimit(RLIMIT_NOFILE, &limit))
 		log_debug("the limit of open files stays: %s", error_text(-errno));
-}
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
 }
 
 static int check_options(void)
@@ -256,7 +248,7 @@ static void show_progress(const struct recorder *recorder, u64 started)
 	recorder_get_accounting(recorder, &accounting);
 	recorder_get_counts(recorder, &counts);
 	fprintf(stderr, "\r%llu s: %llu samples, %llu lost, %.1f %% of chains complete\033[K",
-		(unsigned long long)((now_ns() - started) / 1000000000ULL),
+		(unsigned long long)((clock_now_ns() - started) / 1000000000ULL),
 		(unsigned long long)accounting.samples, (unsigned long long)lost_events(&counts),
 		percent(accounting_complete(&accounting), accounting.samples));
 }
@@ -270,12 +262,12 @@ static void clear_progress(void)
 /* Until time, command, signal or the last VM ends. *@ret_child is the command's wait status. */
 static int run(struct recorder *recorder, struct child *child, int *ret_child)
 {
-	u64 started = now_ns(), next_progress = started + PROGRESS_NS;
+	u64 started = clock_now_ns(), next_progress = started + PROGRESS_NS;
 	u64 end = opt.duration_ms ? started + opt.duration_ms * 1000000ULL : UINT64_MAX;
 	int err = 0;
 
 	while (!interrupted && !err) {
-		u64 now = now_ns();
+		u64 now = clock_now_ns();
 
 		if (now >= end || child_ended(child, ret_child))
 			break;

@@ -4,8 +4,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/errors.h"
 #include "base/escape.h"
 #include "base/log.h"
@@ -43,14 +43,6 @@ struct recorder {
 	u64 next_rescan;
 	int error;
 };
-
-static u64 now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000ULL + ts.tv_nsec;
-}
 
 static void target_destroy(struct target *target)
 {
@@ -125,7 +117,7 @@ static void identify(struct recorder *recorder, u32 index)
 	size_t nr = MIN(target->vm->vcpus.nr, (size_t)NR_PEEKS);
 	int err = -ENOENT;
 
-	target->next_identify = now_ns() + IDENTIFY_RETRY_NS;
+	target->next_identify = clock_now_ns() + IDENTIFY_RETRY_NS;
 	for (size_t i = 0; i < nr && err; i++) {
 		err = vm_host_peek_regs(recorder->host, &target->vm->vcpus.data[i], &regs);
 		if (!err)
@@ -316,7 +308,7 @@ static int rescan(struct recorder *recorder)
 	struct vm_list list = { 0 };
 	int err;
 
-	recorder->next_rescan = now_ns() + RESCAN_NS;
+	recorder->next_rescan = clock_now_ns() + RESCAN_NS;
 	err = scan(recorder, &list);
 	if (err == -EAGAIN)
 		return 0;	/* VMs come and go faster than we look: next time, then */
@@ -498,7 +490,7 @@ size_t recorder_nr_vms(const struct recorder *recorder)
 
 int recorder_start(struct recorder *recorder)
 {
-	recorder->next_rescan = now_ns() + RESCAN_NS;
+	recorder->next_rescan = clock_now_ns() + RESCAN_NS;
 	return capture_start(recorder->capture);
 }
 
@@ -552,7 +544,7 @@ static bool all_gone(const struct recorder *recorder)
 int recorder_step(struct recorder *recorder, int timeout_ms)
 {
 	int err = capture_poll(recorder->capture, timeout_ms);
-	u64 now = now_ns();
+	u64 now = clock_now_ns();
 
 	if (recorder->error)
 		return recorder->error;
