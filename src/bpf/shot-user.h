@@ -131,10 +131,9 @@ SHOT_INLINE int shot_step_frame(struct shot *shot, struct shot_cursor *at)
 		next = *(u32 *)(shot->window + offset);
 		ret = *(u32 *)(shot->window + offset + 4);
 	}
-	if (!ret)
-		return STOP_COMPLETE;
+	/* 0 too: a stack's page that has just been freed or mapped reads as zeros. */
 	if (ret < SHOT_FIRST_PAGE || ret >= SHOT_USER_TOP)
-		return STOP_BAD_POINTER;
+		return STOP_BAD_RETURN;
 	((u64 *)shot->data)[nr] = ret;
 	at->nr = nr + 1;
 	at->floor = at->fp + 2 * at->word;
