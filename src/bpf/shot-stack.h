@@ -90,6 +90,43 @@ SHOT_FN int shot_find_stack(struct shot *shot, u64 sp)
 	return shot_find_entry_stack(shot, vm->guest.kernel_start, sp);
 }
 
+/* The CPU entry area, with the exceptions' stacks: CPU_ENTRY_AREA_PGD, since v4.15. */
+#define SHOT_ENTRY_AREA(address) ((address) >> 39 == (u64)-4 << 39 >> 39)
+
+/*
+ * __switch_to_asm() takes the next task's stack, __switch_to() makes that task the current one a
+ * little later (arch/x86/kernel/process_64.c). In between the stack pointer is on a stack that is
+ * not the current task's. The next task is in a register there: the one whose stack this is. Puts
+ * it into .next_task and returns 1, else 0.
+ */
+SHOT_FN int shot_find_next_task(struct shot *shot)
+{
+	const struct shot_vm *vm;
+	u64 sp, stack;
+
+	if (!shot || shot->wire.regs.user || !(shot->wire.flags & WIRE_F_TASK))
+		return 0;
+	vm = shot_vm(shot);
+	sp = shot->wire.regs.gpr[X86_RSP];
+	if (!vm || sp < vm->guest.kernel_start || SHOT_ENTRY_AREA(sp) ||
+	    sp - shot->wire.task.stack < vm->guest.thread_size ||
+	    shot_find_stack(shot, sp) == SHOT_STACK_IRQ)
+		return 0;
+	/* THREAD_ALIGN, arch/x86/include/asm/page_64_types.h. */
+	stack = sp & ~(vm->guest.thread_size - 1ULL);
+	for (int i = 0; i <= X86_R15; i++) {
+		u64 task = shot->wire.regs.gpr[i];
+
+		if (task < vm->guest.kernel_start || task % 8 ||
+		    shot_read_u64(shot, task + vm->guest.task_stack_offset, SHOT_VIEW_KERNEL) ||
+		    shot->value != stack)
+			continue;
+		shot->next_task = task;
+		return 1;
+	}
+	return 0;
+}
+
 /* Appends up to @size bytes from @gva on to the record. Returns why it ended early, else 0. */
 SHOT_FN int shot_copy(struct shot *shot, u64 gva, u32 size)
 {

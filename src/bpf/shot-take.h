@@ -18,6 +18,7 @@ SHOT_INLINE void shot_begin(struct shot *shot)
 	shot->used = 0;
 	shot->slot = 0;
 	shot->irq_top = 0;
+	shot->next_task = 0;
 	shot->word = 0;
 	shot_set_root(shot, 0);
 }
@@ -29,6 +30,9 @@ SHOT_INLINE void shot_take_memory(struct shot *shot)
 	shot->mode = mmu_mode_x86(regs->x86.cr0, regs->x86.cr4, regs->x86.efer);
 	shot->root = mmu_root_x86(shot->mode, regs->x86.cr3);
 	shot_take_task(shot);
+	/* Its stack, its address space and its name: all of one task. */
+	if (shot_find_next_task(shot))
+		shot_take_task(shot);
 	shot_take_user(shot);
 	if (!regs->user)
 		shot_take_stacks(shot);

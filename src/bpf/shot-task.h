@@ -92,11 +92,26 @@ SHOT_INLINE int shot_read_task(struct shot *shot, const struct wire_guest *guest
 	return stop;
 }
 
+/* The task's address into .value: the current one's, unless another is on the CPU already. */
+SHOT_INLINE int shot_find_task(struct shot *shot, const struct wire_guest *guest)
+{
+	u64 percpu = shot_percpu(shot, guest->kernel_start);
+	int stop;
+
+	if (shot->next_task) {
+		shot->value = shot->next_task;
+		return 0;
+	}
+	stop = percpu ? shot_current(shot, percpu + guest->current_task_offset) : STOP_BAD_POINTER;
+	if (!stop && (shot->value < guest->kernel_start || shot->value % 8))
+		stop = STOP_BAD_POINTER;
+	return stop;
+}
+
 /* Fills .wire.task and sets WIRE_F_TASK, WIRE_F_KTHREAD or WIRE_F_TASK_FAULT. */
 SHOT_FN int shot_take_task(struct shot *shot)
 {
 	const struct shot_vm *vm;
-	u64 kernel_start, percpu;
 	int stop;
 
 	if (!shot)
@@ -104,12 +119,8 @@ SHOT_FN int shot_take_task(struct shot *shot)
 	vm = shot_vm(shot);
 	if (!vm || !vm->guest.valid)
 		return STOP_NO_KERNEL;
-	kernel_start = vm->guest.kernel_start;
-	percpu = shot_percpu(shot, kernel_start);
-	stop = percpu ? shot_current(shot, percpu + vm->guest.current_task_offset) :
-			STOP_BAD_POINTER;
-	if (!stop && (shot->value < kernel_start || shot->value % 8))
-		stop = STOP_BAD_POINTER;
+	shot->wire.flags &= ~(u32)(WIRE_F_TASK | WIRE_F_KTHREAD);
+	stop = shot_find_task(shot, &vm->guest);
 	if (!stop)
 		stop = shot_read_task(shot, &vm->guest, shot->value);
 	if (stop) {

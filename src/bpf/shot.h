@@ -91,6 +91,7 @@ struct shot {
 	u64 irq_top;		/* end of the interrupt stack; 0: not known */
 	u64 stack_end;		/* results of shot_find_stack(): where the stack ends, and */
 	u64 next_sp;		/* the stack pointer on the stack that was left for it; 0: none */
+	u64 next_task;		/* result of shot_find_next_task() */
 	u64 fp;			/* the next user frame */
 	u64 floor;		/* lowest address that it may have */
 	u64 window_gva;		/* user stack that is in .window */

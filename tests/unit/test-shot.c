@@ -693,6 +693,77 @@ static void test_every_failure(void **state)
 	}
 }
 
+#define NEXT_TASK (BUILD_SHOT_DIRECT + 0x3740)
+
+/* Another task, "next", whose stack is the memory that else is the interrupt's. */
+static void put_next_task(void)
+{
+	const struct wire_guest *guest = &build.vm.guest;
+	u64 comm = 0;
+
+	memcpy(&comm, "next", 4);
+	set(NEXT_TASK + guest->task_stack_offset, BUILD_SHOT_IRQ);
+	set(NEXT_TASK + guest->task_mm_offset, BUILD_SHOT_MM + 0x800);
+	set(NEXT_TASK + guest->task_pid_offset, 52ULL << 32 | 53);
+	set(NEXT_TASK + guest->task_comm_offset, comm);
+	set(BUILD_SHOT_PERCPU + guest->irq_stack_offset, BUILD_SHOT_NMI + 8 * SHOT_PAGE - 8);
+	set(BUILD_SHOT_PERCPU + guest->loaded_mm_offset, BUILD_SHOT_MM + 0x800);
+}
+
+/* In __switch_to_asm() the stack is the next task's before the current task is. */
+static void test_switched_stack(void **state)
+{
+	u64 top = BUILD_SHOT_IRQ + BUILD_SHOT_STACK_BYTES;
+	const u8 user_regs[] = { X86_RSI, X86_RBX, X86_R15 };
+
+	(void)state;
+	put_next_task();
+	build_shot_hw_frame(&build, top, 0x33, 0x401888, BUILD_SHOT_FIRST_FRAME - 16);
+	set(top - 168 + 4 * 8, build_shot_frame(1));
+	for (unsigned int i = 0; i < ARRAY_SIZE(user_regs); i++) {
+		/* In the page of the pt_regs, and deeper. */
+		u64 sp = i ? BUILD_SHOT_IRQ + 0x1238 : top - 0x200;
+		struct sample sample;
+
+		build_shot_enter_kernel(&build, sp);
+		build.regs.gpr[X86_RDI] = BUILD_SHOT_TASK;
+		build.regs.gpr[X86_RDX] = 0xffff888012345678;	/* mapped nowhere */
+		build.regs.gpr[user_regs[i]] = NEXT_TASK;
+		sample = take();
+		assert_int_equal(sample.wire->task.task, NEXT_TASK);
+		assert_int_equal(sample.wire->task.tid, 53);
+		assert_int_equal(sample.wire->task.pid, 52);
+		assert_string_equal(sample.wire->task.comm, "next");
+		assert_int_equal(sample.wire->nr_stacks, 1);
+		check_stack(&sample, 0, sp, top, WIRE_STACK_AT_SP);
+		assert_int_equal(sample.wire->user_pc, 0x401888);
+		assert_int_equal(sample.wire->user_root, 0);
+		assert_int_equal(sample.wire->nr_user_frames, BUILD_SHOT_FRAMES - 1);
+		assert_int_equal(sample.wire->user_stop, STOP_COMPLETE);
+		build.regs.gpr[user_regs[i]] = 0;
+	}
+}
+
+/* The next one is a kernel thread; and no register has it: then the current one stays. */
+static void test_switched_to_kthread(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	put_next_task();
+	set(NEXT_TASK + build.vm.guest.task_mm_offset, 0);
+	build_shot_enter_kernel(&build, BUILD_SHOT_IRQ + 0x3000);
+	build.regs.gpr[X86_RSI] = NEXT_TASK;
+	sample = take();
+	assert_int_equal(sample.wire->task.tid, 53);
+	assert_int_equal(sample.wire->flags, WIRE_F_TASK | WIRE_F_KTHREAD);
+	check_frames(&sample, 0, STOP_NONE);
+	build.regs.gpr[X86_RSI] = BUILD_SHOT_TASK;
+	sample = take();
+	check_task(&sample);
+	assert_int_equal(sample.wire->flags, WIRE_F_TASK);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
@@ -709,7 +780,7 @@ int main(void)
 		TEST(task_fault),      TEST(page_table_isolation), TEST(changed),
 		TEST(accessed),	       TEST(many_slots),	TEST(large_page),
 		TEST(no_walk),	       TEST(every_failure),	TEST(switched_mm),
-		TEST(cleared_registers),
+		TEST(cleared_registers), TEST(switched_stack),	TEST(switched_to_kthread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
