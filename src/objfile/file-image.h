@@ -22,7 +22,7 @@ int file_image_create(u64 size, struct file_image **ret);
 void file_image_destroy(struct file_image *image);
 DEFINE_CLEANUP(struct file_image *, file_image_destroy)
 
-/* Makes the page that begins at @offset known: FILE_IMAGE_PAGE bytes, or what is left of the file. */
+/* Makes the page that begins at @offset known: FILE_IMAGE_PAGE bytes, at the end what is left. */
 void file_image_set_page(struct file_image *image, u64 offset, const void *page);
 
 /* Whether all of [@offset, @offset + @size) is inside and known. */
