@@ -7,8 +7,9 @@
 HOST_CPU=qemu64,+svm,+npt,+ssse3,+sse4.1,+sse4.2,+popcnt,+movbe,+aes,+pclmulqdq,+abm,+bmi1,+bmi2
 HOST_CPU+=,+adx,+rdrand,+rdtscp,+pdpe1gb,+erms,+fsgsbase,+smep,+smap,+umip
 
-# As fast as can be, and dead at the first oops.
+# As fast as can be, and dead at the first oops or when a CPU has hung for a minute.
 HOST_COMMAND_LINE="console=ttyS0 loglevel=4 panic=-1 oops=panic mitigations=off nokaslr tsc=reliable"
+HOST_COMMAND_LINE+=" rcupdate.rcu_cpu_stall_timeout=60 sysctl.kernel.panic_on_rcu_stall=1"
 
 host_usage() {
 	cat <<'EOT'
@@ -74,7 +75,7 @@ host_write_job() {
 host_run() {
 	local host=amd kernel=6.1 cpus=2 mem=8G timeout=600 out='' console='' features='' append=''
 	local dir release image status tail_out tail_err log
-	local -a shares
+	local -a shares lab_qemu
 
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -99,6 +100,7 @@ host_run() {
 	[ "$(uname -m)" = x86_64 ] || die "lab host '$host' needs an x86-64 machine"
 	need_tools qemu-system-x86_64 setpriv tail timeout
 	prepare_all
+	qemu_prepare
 	dir=$(kernel_dir "$kernel")
 	release=$(cat "$dir/release")
 	image=$(image_host "$kernel")
@@ -121,7 +123,7 @@ host_run() {
 	# An unpacked kernel boots by its PVH entry and has nothing to decompress: seconds, under TCG.
 	# Whatever becomes of this script, `timeout` ends QEMU.
 	setpriv --pdeathsig TERM timeout --kill-after 3 "$timeout" \
-		qemu-system-x86_64 -machine q35 -accel tcg,thread=multi,tb-size=1024 \
+		"${lab_qemu[@]}" -machine q35 -accel tcg,thread=multi,tb-size=1024 \
 		-cpu "$HOST_CPU$features" -smp "$cpus" -m "$mem" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-serial "file:$host_scratch/console.log" \
