@@ -36,6 +36,7 @@ for kernel in 6.1 6.12; do
 	out=$("$lab" guest dir "$name")/out
 	perf script --kallsyms "$out/kallsyms" -i "$out/perf.data" >"$TMPDIR/theirs"
 	chains paths "$TMPDIR/ours" --peer "$TMPDIR/theirs" --comm syscalls-fp --label "guest $kernel"
+	chains_judge
 	"$lab" guest stop "$name"
 done
 tap_done

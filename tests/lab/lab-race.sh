@@ -16,9 +16,11 @@ before=$("$lab" guest console race | grep -c 'work race')
 sleep 5
 after=$("$lab" guest console race | grep -c 'work race')
 check "the guest runs on" test "$after" -gt "$before"
+[ "$after" -gt "$before" ] || "$lab" guest console race | tail -n 60
 chains account "$TMPDIR/said" --label race --min-samples 5000
 "$KVMPROF" script -F +stop -i "$TMPDIR/perf.data" >"$TMPDIR/script"
 chains consistent "$TMPDIR/script" --label race --binary "$BUILD/lab/workloads/race-fp" \
 	--comm 'race-fp|mapper|forker|executor|stacker|short-lived'
+chains_judge
 "$lab" guest stop race
 tap_done

@@ -47,6 +47,7 @@ record_guest() {
 		--path 'do_syscall_64>.*mmap.*>vm_mmap_pgoff>do_mmap'
 	chains names "$TMPDIR/script" --label "$label" \
 		--comms "cputree-fp,syscalls-fp,forkexec-fp,faults-fp,red-1,ticker,ksoftirqd/.*"
+	chains_judge
 }
 
 # The names that a workload's threads run under.
