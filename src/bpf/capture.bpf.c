@@ -40,9 +40,9 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, COUNT_NR);
+	__uint(max_entries, CAPTURE_MAX_VMS + 1);
 	__type(key, u32);
-	__type(value, u64);
+	__type(value, struct capture_vm_counts);
 } counts SEC(".maps");
 
 struct {
@@ -80,12 +80,13 @@ struct {
 	__type(value, struct scratch);
 } scratches SEC(".maps");
 
-static __always_inline void count(u32 which)
+/* @which is a constant. */
+static __always_inline void count(u32 vm, u32 which)
 {
-	u64 *value = bpf_map_lookup_elem(&counts, &which);
+	struct capture_vm_counts *of_vm = bpf_map_lookup_elem(&counts, &vm);
 
-	if (value)
-		*value += 1;
+	if (of_vm)
+		of_vm->values[which] += 1;
 }
 
 /*
@@ -148,9 +149,9 @@ static __always_inline void send(struct shot *shot)
 	shot_opaque(size);
 	if (size > sizeof(shot->wire) + sizeof(shot->data) ||
 	    bpf_ringbuf_output(&ring, shot, size, flags))
-		count(COUNT_LOST_RING);
+		count(shot->wire.vm, COUNT_LOST_RING);
 	else
-		count(COUNT_SAMPLES);
+		count(shot->wire.vm, COUNT_SAMPLES);
 }
 
 /* The vCPU whose guest an event belongs to, or NULL. Counts. */
@@ -158,13 +159,14 @@ static __always_inline struct capture_vcpu *event_vcpu(void)
 {
 	struct capture_vcpu *vcpu = current_vcpu();
 
-	count(COUNT_EVENTS);
 	if (!vcpu) {
-		count(COUNT_UNKNOWN_VCPU);
+		count(CAPTURE_NO_VM, COUNT_EVENTS);
+		count(CAPTURE_NO_VM, COUNT_UNKNOWN_VCPU);
 		return NULL;
 	}
+	count(vcpu->vm, COUNT_EVENTS);
 	if (!host_side && !in_guest((struct kvm_vcpu *)vcpu->kvm_vcpu)) {
-		count(COUNT_HOST);
+		count(vcpu->vm, COUNT_HOST);
 		return NULL;
 	}
 	return vcpu;
@@ -178,7 +180,7 @@ static __always_inline void finish(struct shot *shot, struct capture_vcpu *vcpu,
 	int slots_ok = vm && slots_hold(kvm_vcpu, vm);
 
 	if (filtered(&shot->wire.regs)) {
-		count(COUNT_FILTERED);
+		count(vcpu->vm, COUNT_FILTERED);
 		return;
 	}
 	if (nested)
@@ -223,7 +225,7 @@ static __always_inline void take_inline(struct capture_vcpu *vcpu, u64 period)
 	shot->wire.period = period;
 	nested = read_amd(scratch, vcpu);
 	if (nested < 0) {	/* the VM is going away */
-		count(COUNT_HOST);
+		count(vcpu->vm, COUNT_HOST);
 		return;
 	}
 	shot->wire.event_pc = shot->wire.regs.pc;
@@ -265,10 +267,10 @@ static __always_inline void take_deferred(struct capture_vcpu *vcpu, u64 period)
 	vcpu->pending_pc = event_pc(vcpu);
 	vcpu->pending = 1;
 	if (waiting)
-		count(COUNT_LOST_PENDING);
+		count(vcpu->vm, COUNT_LOST_PENDING);
 	if (kick(vcpu) && !waiting) {
 		vcpu->pending = 0;
-		count(COUNT_LOST_SIGNAL);
+		count(vcpu->vm, COUNT_LOST_SIGNAL);
 	}
 }
 
@@ -316,7 +318,7 @@ static __always_inline void take_pending(struct capture_vcpu *vcpu)
 	/* First what kvm_run lacks: LSTAR and the other GS base. */
 	nested = amd ? read_amd(scratch, vcpu) : nested_intel(vcpu);
 	if (nested < 0 || read_run(scratch, (const char *)BPF_CORE_READ(kvm_vcpu, run))) {
-		count(COUNT_LOST_EXIT);
+		count(vcpu->vm, COUNT_LOST_EXIT);
 		return;
 	}
 	if (!shot->wire.event_pc)
@@ -342,7 +344,7 @@ static __always_inline u64 tracepoint_due(struct capture_vcpu *vcpu)
 		vcpu->last_time = now;
 	}
 	vcpu->hits = 0;
-	count(COUNT_EVENTS);
+	count(vcpu->vm, COUNT_EVENTS);
 	return hits;
 }
 

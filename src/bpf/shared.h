@@ -27,7 +27,7 @@ struct capture_vcpu {
 	u64 last_time;
 };
 
-/* Per-CPU counters; the order of struct capture_counts. */
+/* Per-CPU counters of one VM; the order of struct capture_counts. */
 enum capture_counter {
 	COUNT_EVENTS,
 	COUNT_SAMPLES,
@@ -42,5 +42,11 @@ enum capture_counter {
 	COUNT_UNKNOWN_VCPU,
 	COUNT_NR,
 };
+
+struct capture_vm_counts {
+	u64 values[COUNT_NR];
+};
+
+#define CAPTURE_NO_VM CAPTURE_MAX_VMS	/* counts what is no VM's that we know */
 
 #endif

@@ -57,7 +57,10 @@ struct capture_backend {
 
 	/* Never NULL. */
 	int (*poll)(struct capture *capture, int timeout_ms);
-	void (*get_counts)(const struct capture *capture, struct capture_counts *ret);
+	/* Delivers what has been taken already, without waiting. */
+	void (*drain)(struct capture *capture);
+	/* Adds what the mode has counted elsewhere than in capture_count_of(); CAPTURE_NO_VM too. */
+	void (*add_counts)(const struct capture *capture, u32 index, struct capture_counts *counts);
 };
 
 struct capture {
@@ -68,7 +71,7 @@ struct capture {
 	const struct capture_backend *backend;
 	void *mode;		/* the mode's own */
 	VEC(struct capture_guest *) guests;
-	u64 strays;		/* samples of guests that were removed meanwhile */
+	VEC(struct capture_counts) counts;	/* by VM index; of VMs that are gone, too */
 	bool running;
 };
 
@@ -77,6 +80,12 @@ extern const struct capture_backend capture_ptrace_backend;
 
 /* Hands a finished record on. -EBADMSG when it does not hold together. */
 int capture_deliver(struct capture *capture, const void *data, size_t size);
+
+/* What user space counts for the VM of that index, which capture_set_vm() has been given. */
+static inline struct capture_counts *capture_count_of(struct capture *capture, u32 index)
+{
+	return &capture->counts.data[index];
+}
 
 /* Opens @event on thread @tid, disabled. The fd, or a negative errno. */
 int capture_open_event(const struct perf_event_attr *attr, pid_t tid);

@@ -33,12 +33,12 @@ struct bpf_mode {
 	struct bpf_program *program;	/* what runs at the event */
 	struct bpf_link *tracepoint;
 	struct bpf_link *exit;		/* deferred: to user space */
-	u64 lost_exit;			/* counted here, not by the programs */
 	u64 bad_records;
 	u64 next_rearm;			/* ms */
 };
 
-_Static_assert(sizeof(struct capture_counts) == COUNT_NR * sizeof(u64), "one counter a field");
+_Static_assert(sizeof(struct capture_counts) == sizeof(struct capture_vm_counts),
+	       "one counter a field");
 _Static_assert(offsetof(struct capture_counts, unknown_vcpu) == COUNT_UNKNOWN_VCPU * sizeof(u64),
 	       "in one order");
 
@@ -176,8 +176,6 @@ static int bpf_update_guest(struct capture *capture, struct capture_guest *guest
 	_cleanup_close_ int inner = -1;
 	u32 zero = 0;
 
-	if (guest->index >= CAPTURE_MAX_VMS)
-		return -E2BIG;
 	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "vm", sizeof(u32), sizeof(struct shot_vm), 1,
 			       NULL);
 	if (inner < 0)
@@ -247,7 +245,7 @@ static void bpf_remove_thread(struct capture *capture, struct capture_guest *gue
 	u32 tid = thread->tid;
 
 	if (thread_pending(mode, thread))
-		mode->lost_exit++;
+		capture_count_of(capture, guest->index)->lost_exit++;
 	capture_disarm(guest, thread);
 	bpf_map_delete_elem(bpf_map__fd(mode->skel->maps.vcpus), &tid);
 }
@@ -309,15 +307,17 @@ static bool any_pending(const struct capture *capture)
 }
 
 /* Counts an event that has not met its exit, and forgets it. */
-static void give_up_pending(struct bpf_mode *mode, const struct capture_thread *thread)
+static void give_up_pending(struct capture *capture, const struct capture_guest *guest,
+			    const struct capture_thread *thread)
 {
+	const struct bpf_mode *mode = capture->mode;
 	struct capture_vcpu vcpu;
 	u32 tid = thread->tid;
 	int fd = bpf_map__fd(mode->skel->maps.vcpus);
 
 	if (bpf_map_lookup_elem(fd, &tid, &vcpu) || !vcpu.pending)
 		return;
-	mode->lost_exit++;
+	capture_count_of(capture, guest->index)->lost_exit++;
 	vcpu.pending = 0;
 	bpf_map_update_elem(fd, &tid, &vcpu, BPF_EXIST);
 }
@@ -336,7 +336,7 @@ static int bpf_stop(struct capture *capture)
 	mode->exit = NULL;
 	vec_for_each(&capture->guests, guest) {
 		vec_for_each(&(*guest)->threads, thread) {
-			give_up_pending(mode, *thread);
+			give_up_pending(capture, *guest, *thread);
 			capture_disarm(*guest, *thread);
 		}
 	}
@@ -376,20 +376,23 @@ static int bpf_poll(struct capture *capture, int timeout_ms)
 	}
 }
 
-static void bpf_get_counts(const struct capture *capture, struct capture_counts *ret)
+static void bpf_drain(struct capture *capture)
+{
+	const struct bpf_mode *mode = capture->mode;
+
+	ring_buffer__consume(mode->ring);
+}
+
+static void bpf_add_counts(const struct capture *capture, u32 index, struct capture_counts *counts)
 {
 	const struct bpf_mode *mode = capture->mode;
 	int cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ u64 *values = calloc(cpus > 0 ? cpus : 1, sizeof(*values));
-	u64 *fields = (u64 *)ret;
+	_cleanup_free_ struct capture_counts *values = calloc(MAX(cpus, 1), sizeof(*values));
 
-	for (u32 i = 0; values && i < COUNT_NR; i++) {
-		if (bpf_map_lookup_elem(bpf_map__fd(mode->skel->maps.counts), &i, values))
-			continue;
-		for (int cpu = 0; cpu < cpus; cpu++)
-			fields[i] += values[cpu];
-	}
-	ret->lost_exit += mode->lost_exit;
+	if (!values || bpf_map_lookup_elem(bpf_map__fd(mode->skel->maps.counts), &index, values))
+		return;
+	for (int cpu = 0; cpu < cpus; cpu++)
+		capture_counts_add(counts, &values[cpu]);
 }
 
 const struct capture_backend capture_bpf_backend = {
@@ -402,6 +405,7 @@ const struct capture_backend capture_bpf_backend = {
 	.start = bpf_start,
 	.stop = bpf_stop,
 	.poll = bpf_poll,
-	.get_counts = bpf_get_counts,
+	.drain = bpf_drain,
+	.add_counts = bpf_add_counts,
 };
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/errors.h"
 #include "base/log.h"
+#include "bpf/shared.h"
 #include "capture/backend.h"
 #include "capture/events.h"
 
@@ -51,6 +52,19 @@ struct capture_thread *capture_find_thread(struct capture_guest *guest, pid_t ti
 	return NULL;
 }
 
+/* The mode has counted it as a sample; nobody gets it, for the guest was removed meanwhile. */
+static int count_stray(struct capture *capture, u32 index)
+{
+	struct capture_counts *counts;
+
+	if (index >= capture->counts.nr)
+		return -EBADMSG;
+	counts = capture_count_of(capture, index);
+	counts->samples--;	/* wraps: it is added to the mode's own */
+	counts->unknown_vcpu++;
+	return 0;
+}
+
 int capture_deliver(struct capture *capture, const void *data, size_t size)
 {
 	struct capture_guest *guest;
@@ -60,10 +74,8 @@ int capture_deliver(struct capture *capture, const void *data, size_t size)
 	if (err)
 		return err;
 	guest = find_guest(capture, sample.wire->vm);
-	if (!guest) {
-		capture->strays++;
-		return 0;
-	}
+	if (!guest)
+		return count_stray(capture, sample.wire->vm);
 	if (sample.wire->flags & WIRE_F_SLOTS_STALE)
 		guest->stale = true;
 	capture->on_sample(&sample, capture->arg);
@@ -160,11 +172,27 @@ static int update_threads(struct capture *capture, struct capture_guest *guest,
 	return err;
 }
 
+static int make_counts(struct capture *capture, u32 index)
+{
+	const struct capture_counts none = { 0 };
+	int err = 0;
+
+	while (capture->counts.nr <= index && !err)
+		err = vec_push(&capture->counts, none);
+	return err;
+}
+
 static int new_guest(struct capture *capture, u32 index, struct capture_guest **ret)
 {
-	struct capture_guest *guest = calloc(1, sizeof(*guest));
+	struct capture_guest *guest = NULL;
 	int err;
 
+	if (index >= CAPTURE_MAX_VMS)
+		return -E2BIG;
+	err = make_counts(capture, index);
+	if (err)
+		return err;
+	guest = calloc(1, sizeof(*guest));
 	if (!guest)
 		return -ENOMEM;
 	guest->index = index;
@@ -221,10 +249,16 @@ int capture_set_guest(struct capture *capture, u32 index, const struct wire_gues
 	return capture->backend->update_guest(capture, guest);
 }
 
-static void free_guest(struct capture *capture, struct capture_guest *guest)
+static void remove_threads(struct capture *capture, struct capture_guest *guest)
 {
 	vec_for_each(&guest->threads, thread)
 		remove_thread(capture, guest, *thread);
+	guest->threads.nr = 0;
+}
+
+static void free_guest(struct capture *capture, struct capture_guest *guest)
+{
+	remove_threads(capture, guest);
 	vec_deinit(&guest->threads);
 	if (capture->backend->forget_guest)
 		capture->backend->forget_guest(capture, guest);
@@ -233,10 +267,16 @@ static void free_guest(struct capture *capture, struct capture_guest *guest)
 
 void capture_remove_vm(struct capture *capture, u32 index)
 {
+	struct capture_guest *removed = find_guest(capture, index);
 	size_t kept = 0;
 
+	if (!removed)
+		return;
+	remove_threads(capture, removed);
+	if (capture->backend->drain)
+		capture->backend->drain(capture);
 	vec_for_each(&capture->guests, guest) {
-		if ((*guest)->index == index)
+		if (*guest == removed)
 			free_guest(capture, *guest);
 		else
 			capture->guests.data[kept++] = *guest;
@@ -287,13 +327,35 @@ bool capture_slots_stale(struct capture *capture, u32 *ret_index)
 	return false;
 }
 
+void capture_counts_add(struct capture_counts *counts, const struct capture_counts *other)
+{
+	const u64 *from = (const u64 *)other;
+	u64 *to = (u64 *)counts;
+
+	for (size_t i = 0; i < sizeof(*counts) / sizeof(*to); i++)
+		to[i] += from[i];
+}
+
+static void add_vm_counts(const struct capture *capture, u32 index, struct capture_counts *counts)
+{
+	if (index < capture->counts.nr)
+		capture_counts_add(counts, &capture->counts.data[index]);
+	if (capture->backend->add_counts)
+		capture->backend->add_counts(capture, index, counts);
+}
+
+void capture_get_vm_counts(const struct capture *capture, u32 index, struct capture_counts *ret)
+{
+	*ret = (struct capture_counts){ 0 };
+	add_vm_counts(capture, index, ret);
+}
+
 void capture_get_counts(const struct capture *capture, struct capture_counts *ret)
 {
 	*ret = (struct capture_counts){ 0 };
-	capture->backend->get_counts(capture, ret);
-	/* The modes have counted them as samples; nobody got them. */
-	ret->samples -= MIN(ret->samples, capture->strays);
-	ret->unknown_vcpu += capture->strays;
+	for (size_t i = 0; i < capture->counts.nr; i++)
+		add_vm_counts(capture, i, ret);
+	add_vm_counts(capture, CAPTURE_NO_VM, ret);
 }
 
 static const struct capture_backend *find_backend(enum capture_mode mode, const char **ret_why)
@@ -353,6 +415,7 @@ void capture_destroy(struct capture *capture)
 	vec_for_each(&capture->guests, guest)
 		free_guest(capture, *guest);
 	vec_deinit(&capture->guests);
+	vec_deinit(&capture->counts);
 	capture->backend->close(capture);
 	free(capture);
 }

@@ -44,7 +44,7 @@ int capture_event_parse(const char *text, struct capture_event *ret, const char 
 
 /* Every event that fired is in exactly one of these. */
 struct capture_counts {
-	u64 events;		/* overflows that reached us */
+	u64 events;		/* overflows that reached us, or of which we know that they did not */
 	u64 samples;		/* records delivered */
 	u64 host;		/* skipped: not in the guest */
 	u64 filtered;		/* skipped: in the guest's user or kernel mode, excluded */
@@ -92,6 +92,7 @@ void capture_destroy(struct capture *capture);
  */
 int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm);
 int capture_set_guest(struct capture *capture, u32 index, const struct wire_guest *config);
+/* Its samples under way are delivered before it goes. */
 void capture_remove_vm(struct capture *capture, u32 index);
 
 /* Starts and stops the events. Stop waits, bounded, for samples under way. */
@@ -104,6 +105,16 @@ int capture_poll(struct capture *capture, int timeout_ms);
 /* True once when a sample met memory slots newer than ours: refresh @index. */
 bool capture_slots_stale(struct capture *capture, u32 *ret_index);
 
+/* Of all VMs together, and events that are no VM's that we know. */
 void capture_get_counts(const struct capture *capture, struct capture_counts *ret);
+
+/*
+ * Of the VM that is or was followed as @index. Once it is removed, or the capture stopped, every
+ * event is in exactly one counter.
+ */
+void capture_get_vm_counts(const struct capture *capture, u32 index, struct capture_counts *ret);
+
+/* Adds @other to @counts. */
+void capture_counts_add(struct capture_counts *counts, const struct capture_counts *other);
 
 #endif

@@ -60,9 +60,14 @@ struct ptrace_mode {
 	int epoll_fd;
 	struct shot shot;
 	struct page_cache cache;
-	struct capture_counts counts;
+	u64 nr_taken;	/* samples of all VMs */
 	unsigned int nr_stopping;
 };
+
+static struct capture_counts *counts_of(struct capture *capture, const struct ptrace_thread *t)
+{
+	return capture_count_of(capture, t->guest->index);
+}
 
 static int read_vmm(pid_t pid, u64 hva, void *out, size_t size)
 {
@@ -228,17 +233,19 @@ static bool filtered(const struct capture *capture, const struct vcpu_regs *regs
 static void sample_stopped(struct capture *capture, struct ptrace_thread *t)
 {
 	struct ptrace_mode *mode = capture->mode;
+	struct capture_counts *counts = counts_of(capture, t);
 	struct wire_sample *wire = &mode->shot.wire;
 	bool in_run, taken;
 
 	taken = !tracee_in_kvm_run(&t->tracee, &in_run) && in_run && take_shot(capture, t);
 	tracee_release(&t->tracee);
 	if (!taken) {
-		mode->counts.lost_stop++;
+		counts->lost_stop++;
 	} else if (filtered(capture, &wire->regs)) {
-		mode->counts.filtered++;
+		counts->filtered++;
 	} else {
-		mode->counts.samples++;
+		counts->samples++;
+		mode->nr_taken++;
 		capture_deliver(capture, wire, wire->size);
 	}
 }
@@ -258,21 +265,23 @@ static void check_stop(struct capture *capture, struct ptrace_thread *t)
 	if (state == TRACEE_STOPPED)
 		sample_stopped(capture, t);
 	else
-		mode->counts.lost_exit++;
+		counts_of(capture, t)->lost_exit++;
 }
 
-static void begin_stop(struct ptrace_mode *mode, struct ptrace_thread *t,
+static void begin_stop(struct capture *capture, struct ptrace_thread *t,
 		       const struct event_overflow *overflow)
 {
+	struct ptrace_mode *mode = capture->mode;
+
 	if (t->tracee.state == TRACEE_STOPPING) {
 		/* The sample stands for both. */
 		t->overflow.period += overflow->period;
-		mode->counts.lost_pending++;
+		counts_of(capture, t)->lost_pending++;
 		return;
 	}
 	t->overflow = *overflow;
 	if (t->tracee.state == TRACEE_GONE || tracee_stop(&t->tracee))
-		mode->counts.lost_stop++;
+		counts_of(capture, t)->lost_stop++;
 	else
 		mode->nr_stopping++;
 }
@@ -280,18 +289,21 @@ static void begin_stop(struct ptrace_mode *mode, struct ptrace_thread *t,
 /* Handles what the thread's event has told. @ending: too late for samples. */
 static void drain_ring(struct capture *capture, struct ptrace_thread *t, bool ending)
 {
-	struct ptrace_mode *mode = capture->mode;
+	struct capture_counts *counts = counts_of(capture, t);
 	struct event_overflow overflow;
+	u64 lost = 0;
 
-	while (event_ring_read(&t->ring, &overflow, &mode->counts.lost_kernel) > 0) {
-		mode->counts.events++;
+	while (event_ring_read(&t->ring, &overflow, &lost) > 0) {
+		counts->events++;
 		if (!overflow.guest && !capture->options.event.host_side)
-			mode->counts.host++;
+			counts->host++;
 		else if (ending)
-			mode->counts.lost_exit++;
+			counts->lost_exit++;
 		else
-			begin_stop(mode, t, &overflow);
+			begin_stop(capture, t, &overflow);
 	}
+	counts->events += lost;
+	counts->lost_kernel += lost;
 }
 
 #define for_each_thread(capture, t)                                           \
@@ -385,11 +397,13 @@ static int ptrace_add_thread(struct capture *capture, struct capture_guest *gues
 }
 
 /* No sample any more of a stop that is still under way; the thread must not stay in it. */
-static void end_stop(struct ptrace_mode *mode, struct ptrace_thread *t)
+static void end_stop(struct capture *capture, struct ptrace_thread *t)
 {
+	struct ptrace_mode *mode = capture->mode;
+
 	if (t->tracee.state == TRACEE_STOPPING) {
 		mode->nr_stopping--;
-		mode->counts.lost_exit++;
+		counts_of(capture, t)->lost_exit++;
 	}
 	tracee_release(&t->tracee);
 }
@@ -397,14 +411,13 @@ static void end_stop(struct ptrace_mode *mode, struct ptrace_thread *t)
 static void ptrace_remove_thread(struct capture *capture, struct capture_guest *guest,
 				 struct capture_thread *thread)
 {
-	struct ptrace_mode *mode = capture->mode;
 	struct ptrace_thread *t = thread->mode;
 
 	if (!t)
 		return;
 	if (t->ring.map)
 		drain_ring(capture, t, true);
-	end_stop(mode, t);
+	end_stop(capture, t);
 	event_ring_close(&t->ring);
 	capture_disarm(guest, thread);
 	free(t);
@@ -433,7 +446,7 @@ static int ptrace_stop(struct capture *capture)
 	}
 	for_each_thread(capture, t) {
 		drain_ring(capture, t, true);
-		end_stop(mode, t);
+		end_stop(capture, t);
 		capture_disarm(t->guest, t->thread);
 	}
 	return 0;
@@ -464,7 +477,7 @@ static int poll_once(struct capture *capture, int timeout_ms)
 {
 	struct ptrace_mode *mode = capture->mode;
 	struct epoll_event events[EPOLL_EVENTS];
-	u64 samples = mode->counts.samples;
+	u64 taken = mode->nr_taken;
 	int nr = wait_events(mode, events, timeout_ms);
 
 	for (int i = 0; i < nr; i++) {
@@ -475,7 +488,7 @@ static int poll_once(struct capture *capture, int timeout_ms)
 			epoll_ctl(mode->epoll_fd, EPOLL_CTL_DEL, t->thread->event_fd, NULL);
 	}
 	reap_stops(capture);
-	return nr < 0 ? nr : mode->counts.samples != samples;
+	return nr < 0 ? nr : mode->nr_taken != taken;
 }
 
 static int ptrace_poll(struct capture *capture, int timeout_ms)
@@ -492,13 +505,6 @@ static int ptrace_poll(struct capture *capture, int timeout_ms)
 	return done < 0 ? done : 0;
 }
 
-static void ptrace_get_counts(const struct capture *capture, struct capture_counts *ret)
-{
-	const struct ptrace_mode *mode = capture->mode;
-
-	*ret = mode->counts;
-}
-
 const struct capture_backend capture_ptrace_backend = {
 	.open = ptrace_open,
 	.close = ptrace_close,
@@ -508,5 +514,4 @@ const struct capture_backend capture_ptrace_backend = {
 	.start = ptrace_start,
 	.stop = ptrace_stop,
 	.poll = ptrace_poll,
-	.get_counts = ptrace_get_counts,
 };

@@ -221,13 +221,14 @@ static bool was_target(const struct recorder *recorder, const struct vm *vm)
 	return false;
 }
 
-static int finish_target(struct recorder *recorder, struct target *target)
+static int finish_target(struct recorder *recorder, u32 index)
 {
+	struct target *target = recorder->targets.data[index];
 	struct capture_counts counts;
 
 	if (target->finished || target->error)
 		return target->error;
-	capture_get_counts(recorder->capture, &counts);
+	capture_get_vm_counts(recorder->capture, index, &counts);
 	target->bytes = recording_bytes(target->recording);
 	target->error = recording_finish(target->recording, &counts);
 	target->finished = !target->error;
@@ -241,7 +242,7 @@ static void end_target(struct recorder *recorder, u32 index)
 
 	target->gone = true;
 	capture_remove_vm(recorder->capture, index);
-	finish_target(recorder, target);
+	finish_target(recorder, index);
 	mem_process_close(TAKE_PTR(target->mem));
 }
 
@@ -584,8 +585,8 @@ int recorder_finish(struct recorder *recorder)
 		err = capture_poll(recorder->capture, 0);
 	if (!err)
 		err = recorder->error;
-	vec_for_each(&recorder->targets, target) {
-		int finished = finish_target(recorder, *target);
+	for (size_t i = 0; i < recorder->targets.nr; i++) {
+		int finished = finish_target(recorder, i);
 
 		err = err ? err : finished;
 	}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Whose events are counted where: the ptrace mode over programs that are no VMMs. Their threads are
+ * never in a guest, so that no sample comes of an event, but each event is one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <linux/kvm.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "capture/capture.h"
+
+#define GIVE_UP_NS 20000000000ULL
+#define ENOUGH 30
+
+static struct kvm_run run;	/* at the same address in each child */
+
+static pid_t start_child(bool busy)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		if (!busy)
+			pause();
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static int follow(struct capture *capture, u32 index, pid_t pid)
+{
+	struct vm_vcpu vcpu = { .tid = pid, .run_hva = (u64)(uintptr_t)&run };
+	struct vm vm = { .pid = pid };
+	int err = vec_push(&vm.vcpus, vcpu);
+
+	if (!err)
+		err = capture_set_vm(capture, index, &vm);
+	vec_deinit(&vm.vcpus);
+	return err;
+}
+
+static u64 sum_of(const struct capture_counts *counts)
+{
+	return counts->samples + counts->host + counts->filtered + counts->lost_ring +
+	       counts->lost_pending + counts->lost_signal + counts->lost_exit +
+	       counts->lost_stop + counts->lost_kernel + counts->unknown_vcpu;
+}
+
+static void no_sample(const struct sample *sample, void *arg)
+{
+	(void)sample;
+	(void)arg;
+	fail_msg("a sample of a thread that is not in a guest");
+}
+
+static struct capture *open_capture(bool host_side)
+{
+	struct capture_options options = { .mode = CAPTURE_PTRACE };
+	struct capture *capture;
+	const char *why;
+
+	assert_int_equal(capture_event_parse("cpu-clock", &options.event, &why), 0);
+	options.event.freq = 997;
+	options.event.exclude_host = false;
+	options.event.host_side = host_side;
+	assert_int_equal(capture_create(NULL, &options, no_sample, NULL, &capture, &why), 0);
+	return capture;
+}
+
+/* Until the VMs of these indices have had enough events. */
+static void poll_until(struct capture *capture, const u32 *indices, size_t nr)
+{
+	u64 end = clock_now_ns() + GIVE_UP_NS;
+
+	for (size_t i = 0; i < nr;) {
+		struct capture_counts counts;
+
+		assert_true(clock_now_ns() < end);
+		capture_poll(capture, 20);
+		capture_get_vm_counts(capture, indices[i], &counts);
+		i += counts.events >= ENOUGH;
+	}
+}
+
+static void check_counts(bool host_side)
+{
+	const u32 busy[] = { 0, 5 };
+	struct capture *capture = open_capture(host_side);
+	struct capture_counts total, sum = { 0 }, counts[6];
+	pid_t pids[6] = { 0 };
+	int err;
+
+	for (u32 i = 0; i < ARRAY_SIZE(pids); i += i ? 1 : 4)
+		pids[i] = start_child(i != 4);
+	err = follow(capture, 0, pids[0]);
+	if (err) {
+		print_message("no events for other processes here: %d\n", err);
+		skip();
+	}
+	assert_int_equal(follow(capture, 4, pids[4]), 0);
+	assert_int_equal(follow(capture, 5, pids[5]), 0);
+	assert_int_equal(capture_start(capture), 0);
+	poll_until(capture, busy, ARRAY_SIZE(busy));
+	capture_remove_vm(capture, 0);
+	capture_get_vm_counts(capture, 0, &counts[0]);
+	assert_int_equal(capture_stop(capture), 0);
+	for (u32 i = 0; i < ARRAY_SIZE(counts); i++) {
+		capture_get_vm_counts(capture, i, &counts[i]);
+		assert_int_equal(sum_of(&counts[i]), counts[i].events);
+		assert_int_equal(host_side ? counts[i].host : counts[i].lost_stop, 0);
+		capture_counts_add(&sum, &counts[i]);
+	}
+	assert_true(counts[0].events >= ENOUGH && counts[5].events >= ENOUGH);
+	assert_true(counts[4].events < ENOUGH);
+	assert_int_equal(counts[1].events + counts[2].events + counts[3].events, 0);
+	capture_get_counts(capture, &total);
+	assert_memory_equal(&total, &sum, sizeof(sum));
+	capture_destroy(capture);
+	for (u32 i = 0; i < ARRAY_SIZE(pids); i++)
+		if (pids[i])
+			end_child(pids[i]);
+}
+
+static void test_outside_guest(void **state)
+{
+	(void)state;
+	check_counts(false);
+}
+
+static void test_not_stopped_in_guest(void **state)
+{
+	(void)state;
+	check_counts(true);
+}
+
+static void test_too_many_vms(void **state)
+{
+	struct capture *capture = open_capture(false);
+
+	(void)state;
+	assert_int_equal(follow(capture, 1 << 20, getpid()), -E2BIG);
+	capture_destroy(capture);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_outside_guest),
+		cmocka_unit_test(test_not_stopped_in_guest),
+		cmocka_unit_test(test_too_many_vms),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
