@@ -226,12 +226,6 @@ static void say_start(const struct recorder *recorder, const struct capture_even
 			   recorder_nr_vms(recorder) == 1 ? "" : "s");
 }
 
-static u64 lost_events(const struct capture_counts *counts)
-{
-	return counts->lost_ring + counts->lost_pending + counts->lost_signal + counts->lost_exit +
-	       counts->lost_stop + counts->lost_kernel;
-}
-
 static double percent(u64 part, u64 whole)
 {
 	return whole ? 100.0 * part / whole : 0;
@@ -249,7 +243,7 @@ static void show_progress(const struct recorder *recorder, u64 started)
 	recorder_get_counts(recorder, &counts);
 	fprintf(stderr, "\r%llu s: %llu samples, %llu lost, %.1f %% of chains complete\033[K",
 		(unsigned long long)((clock_now_ns() - started) / 1000000000ULL),
-		(unsigned long long)accounting.samples, (unsigned long long)lost_events(&counts),
+		(unsigned long long)accounting.samples, (unsigned long long)accounting_lost(&counts),
 		percent(accounting_complete(&accounting), accounting.samples));
 }
 

@@ -75,6 +75,12 @@ void accounting_reasons(const struct accounting *accounting, struct strbuf *out)
 	}
 }
 
+u64 accounting_lost(const struct capture_counts *counts)
+{
+	return counts->lost_ring + counts->lost_pending + counts->lost_signal + counts->lost_exit +
+	       counts->lost_stop + counts->lost_kernel;
+}
+
 static const struct {
 	const char *text;
 	size_t offset;

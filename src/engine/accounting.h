@@ -33,6 +33,9 @@ u64 accounting_complete(const struct accounting *accounting);
 /* "page not present 12, no rule 3": the reasons of the incomplete ones, most frequent first. */
 void accounting_reasons(const struct accounting *accounting, struct strbuf *out);
 
+/* Events that should have become samples, and did not. */
+u64 accounting_lost(const struct capture_counts *counts);
+
 /* "1000 events = 900 samples + 100 not in the guest": every event in exactly one place. */
 void accounting_sum_text(const struct capture_counts *counts, struct strbuf *out);
 

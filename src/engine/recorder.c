@@ -16,6 +16,7 @@
 #define RESCAN_NS 500000000ULL		/* how soon a new vCPU, slot or VM is noticed */
 #define IDENTIFY_RETRY_NS 1000000000ULL	/* a guest that boots has no kernel yet */
 #define REFRESH_NS 1000000000ULL	/* module lists are not read more often */
+#define NOTE_LOST_NS 200000000ULL	/* how soon a file tells of events that were lost */
 #define NR_PEEKS 8			/* vCPUs that are asked for the guest's kernel */
 
 /* One VM that is or was recorded. Its place in the array is the wire records' vm index. */
@@ -41,6 +42,7 @@ struct recorder {
 	bool several;			/* files carry the VM's name */
 	VEC(struct target *) targets;
 	u64 next_rescan;
+	u64 next_note_lost;
 	int error;
 };
 
@@ -532,6 +534,28 @@ static void follow_slots(struct recorder *recorder)
 	}
 }
 
+/* Samples that were taken before @now are in the files already, or will be within a moment. */
+static int note_lost(struct recorder *recorder, u64 now)
+{
+	struct capture_counts counts;
+
+	if (now < recorder->next_note_lost)
+		return 0;
+	recorder->next_note_lost = now + NOTE_LOST_NS;
+	for (size_t i = 0; i < recorder->targets.nr; i++) {
+		struct target *target = recorder->targets.data[i];
+
+		if (target->finished || target->error)
+			continue;
+		capture_get_vm_counts(recorder->capture, i, &counts);
+		target->error = recording_note_lost(target->recording, accounting_lost(&counts),
+						    now);
+		if (target->error)
+			return target->error;
+	}
+	return 0;
+}
+
 static bool all_gone(const struct recorder *recorder)
 {
 	if (recorder->options.all || !recorder->next_rescan)
@@ -549,6 +573,8 @@ int recorder_step(struct recorder *recorder, int timeout_ms)
 
 	if (recorder->error)
 		return recorder->error;
+	if (!err)
+		err = note_lost(recorder, now);
 	if (err)
 		return err;
 	follow_slots(recorder);

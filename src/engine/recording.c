@@ -36,6 +36,7 @@ struct recording {
 	bool wants_refresh;
 	u32 foreign;			/* samples in a row whose system-call entry is elsewhere */
 	int symbols_error;		/* why symbols are missing from the cache */
+	u64 lost;			/* events that the records of losses tell of */
 	int error;			/* first write error */
 	struct chain chain;
 	u64 ips[CHAIN_MAX_FRAMES + 4];	/* chain with its context markers */
@@ -348,6 +349,15 @@ int recording_add(struct recording *recording, const struct sample *sample)
 	return recording->error;
 }
 
+int recording_note_lost(struct recording *recording, u64 lost, u64 time)
+{
+	if (recording->error || lost <= recording->lost)
+		return recording->error;
+	recording->error = perfdata_writer_lost(recording->writer, lost - recording->lost, time);
+	recording->lost = lost;
+	return recording->error;
+}
+
 const struct accounting *recording_accounting(const struct recording *recording)
 {
 	return &recording->accounting;
@@ -402,7 +412,7 @@ static int store_symbols(const struct recording *recording)
 int recording_finish(struct recording *recording, const struct capture_counts *counts)
 {
 	_cleanup_strbuf_ struct strbuf text = STRBUF_INIT;
-	int err = recording->error;
+	int err = recording_note_lost(recording, accounting_lost(counts), recording->now);
 
 	if (err)
 		return err;

@@ -54,13 +54,22 @@ bool recording_kernel_changed(const struct recording *recording);
 /* Unwinds and writes one sample. The first write error sticks and is returned from then on. */
 int recording_add(struct recording *recording, const struct sample *sample);
 
+/*
+ * Capture has lost @lost events of this VM so far. Those that no record tells of yet get one at
+ * @time. Errors as recording_add()'s.
+ */
+int recording_note_lost(struct recording *recording, u64 lost, u64 time);
+
 const struct accounting *recording_accounting(const struct recording *recording);
 u64 recording_bytes(const struct recording *recording);
 
 /* After finish: why the guest's symbols could not be stored; the file is good without them. */
 int recording_symbols_error(const struct recording *recording);
 
-/* Completes the file with symbols, accounting and @counts (of this VM's events), under its name. */
+/*
+ * Completes the file with symbols, accounting and @counts (of this VM's events), under its name.
+ * Events lost in them that no record tells of get one at the time of the newest sample.
+ */
 int recording_finish(struct recording *recording, const struct capture_counts *counts);
 
 #endif
