@@ -59,8 +59,9 @@ struct capture_backend {
 	int (*poll)(struct capture *capture, int timeout_ms);
 	/* Delivers what has been taken already, without waiting. */
 	void (*drain)(struct capture *capture);
-	/* Adds what the mode has counted elsewhere than in capture_count_of(); CAPTURE_NO_VM too. */
-	void (*add_counts)(const struct capture *capture, u32 index, struct capture_counts *counts);
+	/* Adds what is counted elsewhere than in capture_count_of(); CAPTURE_NO_VM is one too. */
+	void (*add_counts)(const struct capture *capture, u32 index,
+			   struct capture_counts *counts);
 };
 
 struct capture {

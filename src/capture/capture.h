@@ -44,7 +44,7 @@ int capture_event_parse(const char *text, struct capture_event *ret, const char 
 
 /* Every event that fired is in exactly one of these. */
 struct capture_counts {
-	u64 events;		/* overflows that reached us, or of which we know that they did not */
+	u64 events;		/* overflows that we know of */
 	u64 samples;		/* records delivered */
 	u64 host;		/* skipped: not in the guest */
 	u64 filtered;		/* skipped: in the guest's user or kernel mode, excluded */

@@ -243,7 +243,8 @@ static void show_progress(const struct recorder *recorder, u64 started)
 	recorder_get_counts(recorder, &counts);
 	fprintf(stderr, "\r%llu s: %llu samples, %llu lost, %.1f %% of chains complete\033[K",
 		(unsigned long long)((clock_now_ns() - started) / 1000000000ULL),
-		(unsigned long long)accounting.samples, (unsigned long long)accounting_lost(&counts),
+		(unsigned long long)accounting.samples,
+		(unsigned long long)accounting_lost(&counts),
 		percent(accounting_complete(&accounting), accounting.samples));
 }
 
