@@ -69,6 +69,7 @@ qemu_fetch_once() {
 } 9>"$LAB_CACHE/.qemu.lock"
 
 # Sets $lab_qemu, the command that emulates the lab host, and fetches it where it is missing.
+# shellcheck disable=SC2034 # host.sh uses it
 qemu_prepare() {
 	local root=$LAB_CACHE/qemu
 
