@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Threads and signals: four threads burn below known functions, a timer's signal burns in its handler
- * on whichever of them it meets, one of them on an alternate stack.
+ * Threads and signals: four threads burn below known functions, a timer's signal burns in its
+ * handler on whichever of them it meets, one of them on an alternate stack.
  *
  *	clone3 ── start_thread ── worker ── worker_middle ── worker_leaf
  *	   … ── worker_leaf ── __restore_rt ── on_signal ── handler_leaf

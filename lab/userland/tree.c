@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A C program as a distribution builds it: libc, no frame pointers, position independent. One thread
- * spends its time below main in known shares:
+ * A C program as a distribution builds it: libc, no frame pointers, position independent. One
+ * thread spends its time below main in known shares:
  *
  *	_start ── __libc_start_main ── main ── one_round
  *	  alpha	50 %	alpha_leaf
