@@ -79,7 +79,8 @@ static int probe_inline(struct vm_host *host, const char **ret_why)
 		*ret_why = "only AMD keeps the guest's registers where BPF can read them";
 		return -EOPNOTSUPP;
 	}
-	return 0;
+	*ret_why = vm_host_peek_why(host);
+	return *ret_why ? -EOPNOTSUPP : 0;
 }
 
 static int probe_run_page(const struct vm *vm, const char **ret_why)

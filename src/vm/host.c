@@ -23,6 +23,7 @@
 struct vm_host {
 	struct proc proc;
 	enum vm_vendor vendor;
+	bool shadows;			/* AMD without nested paging */
 	struct vm_layout layout;
 	u64 vm_list;			/* address of KVM's list of VMs; 0: not known */
 	struct host_probe *probe;	/* NULL: through kcore */
@@ -30,6 +31,8 @@ struct vm_host {
 	const char *probe_why;		/* why there is no probe, a constant */
 };
 
+static const char why_shadows[] =
+	"without nested paging the CR3 at hand is not the guest's: load kvm_amd with npt=1";
 static const char why_not_root[] = "needs root: run it with sudo";
 static const char why_no_kvm[] =
 	"KVM is not loaded: modprobe kvm_amd or kvm_intel, with virtualization on in the firmware";
@@ -193,6 +196,7 @@ static int open_host(struct vm_host *host, enum vm_source source, const char **r
 	if (err)
 		return err;
 	host->vendor = find_vendor();
+	host->shadows = host->vendor == VM_VENDOR_AMD && kvm_svm_shadows("/sys");
 	if (host->vendor == VM_VENDOR_UNKNOWN) {
 		*ret_why = why_no_kvm;
 		return -ENODEV;
@@ -543,7 +547,7 @@ const char *vm_host_peek_why(const struct vm_host *host)
 {
 	switch (host->vendor) {
 	case VM_VENDOR_AMD:
-		return NULL;
+		return host->shadows ? why_shadows : NULL;
 	case VM_VENDOR_INTEL:
 		return "Intel keeps a stopped guest's registers in the processor, not in memory";
 	default:

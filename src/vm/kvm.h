@@ -35,4 +35,10 @@ int kvm_read_confidential(const struct kvm_reader *reader, u64 kvm, enum vm_vend
  */
 int kvm_peek_svm(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs *ret);
 
+/*
+ * Whether KVM on AMD shadows its guests' page tables, by the parameter npt of kvm_amd under @sysfs
+ * ("/sys"). Not when there is no such parameter.
+ */
+bool kvm_svm_shadows(const char *sysfs);
+
 #endif

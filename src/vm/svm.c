@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The registers of an AMD vCPU: most are in its VMCB, which is plain memory. */
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "vm/kvm.h"
 
 #define VMCB_BYTES 4096
@@ -100,4 +103,19 @@ int kvm_peek_svm(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs
 		return -EOPNOTSUPP;
 	fill(l, vmcb, kvm_regs, ret);
 	return 0;
+}
+
+bool kvm_svm_shadows(const char *sysfs)
+{
+	_cleanup_free_ char *path = NULL, *text = NULL;
+	size_t size;
+
+	if (asprintf(&path, "%s/module/kvm_amd/parameters/npt", sysfs) < 0) {
+		path = NULL;
+		return false;
+	}
+	if (file_read(AT_FDCWD, path, 16, &text, &size))
+		return false;
+	/* A bool; a number in older kernels. */
+	return *text == 'N' || *text == '0';
 }

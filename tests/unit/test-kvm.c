@@ -7,8 +7,10 @@
 #include <cmocka.h>
 
 #include <bpf/btf.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "build-kvm.h"
 
 static struct build_kvm host;
@@ -375,6 +377,33 @@ static void test_layout_unknown(void **state)
 	stop();
 }
 
+static void check_npt(const char *value, bool shadows)
+{
+	char dir[] = "/tmp/kvmprof-test.XXXXXX", path[128];
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/module/kvm_amd/parameters/npt", dir);
+	if (value)
+		assert_int_equal(file_write_atomic(path, value, strlen(value)), 0);
+	assert_int_equal(kvm_svm_shadows(dir), shadows);
+	unlink(path);
+	while (strlen(path) > strlen(dir)) {
+		*strrchr(path, '/') = '\0';
+		rmdir(path);
+	}
+}
+
+static void test_shadow_paging(void **state)
+{
+	(void)state;
+	check_npt("Y\n", false);
+	check_npt("1\n", false);
+	check_npt("N\n", true);
+	check_npt("0\n", true);
+	check_npt("", false);
+	check_npt(NULL, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +416,7 @@ int main(void)
 		cmocka_unit_test(test_vcpus_torn),
 		cmocka_unit_test(test_confidential),
 		cmocka_unit_test(test_peek_svm),
+		cmocka_unit_test(test_shadow_paging),
 		cmocka_unit_test(test_layout_member),
 		cmocka_unit_test(test_layout_unknown),
 	};
