@@ -3,8 +3,13 @@
 #include "cmd/child.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+
+#include "base/clock.h"
+
+#define LOOK_MS 10	/* how often to look whether it has ended */
 
 /* In the child: waits for the gate, then becomes the command. Never returns. */
 static void __attribute__((noreturn)) run(int gate, int report, char **argv)
@@ -73,16 +78,31 @@ bool child_ended(struct child *child, int *ret_status)
 	return true;
 }
 
-void child_deinit(struct child *child)
+/* Until it is reaped no other process can have its pid. */
+static void end(struct child *child, bool (*hurry)(void))
+{
+	u64 give_up = clock_now_ms() + CHILD_GRACE_MS;
+	int status;
+
+	kill(child->pid, SIGTERM);
+	while (!child_ended(child, &status)) {
+		if (clock_now_ms() >= give_up || (hurry && hurry())) {
+			kill(child->pid, SIGKILL);
+			waitpid(child->pid, NULL, 0);
+			child->pid = 0;
+			return;
+		}
+		poll(NULL, 0, LOOK_MS);
+	}
+}
+
+void child_deinit(struct child *child, bool (*hurry)(void))
 {
 	if (!child || !child->gate)
 		return;
 	close(child->gate);
 	close(child->report);
 	child->gate = 0;
-	if (child->pid) {
-		kill(child->pid, SIGTERM);
-		waitpid(child->pid, NULL, 0);
-		child->pid = 0;
-	}
+	if (child->pid)
+		end(child, hurry);
 }

@@ -5,6 +5,8 @@
 
 #include "base/types.h"
 
+#define CHILD_GRACE_MS 2000
+
 struct child {
 	pid_t pid;	/* 0: none */
 	int gate;	/* a byte into it lets the command start */
@@ -20,7 +22,10 @@ int child_start(struct child *child);
 /* True once it has ended; *@ret_status as of wait(2). */
 bool child_ended(struct child *child, int *ret_status);
 
-/* Ends a child that still runs (SIGTERM) and reaps it. NULL-safe, any state. */
-void child_deinit(struct child *child);
+/*
+ * Ends a child that still runs and reaps it: by SIGTERM, and by SIGKILL when that has not ended it
+ * after CHILD_GRACE_MS, or when @hurry (may be NULL) returns true. NULL-safe, any state.
+ */
+void child_deinit(struct child *child, bool (*hurry)(void));
 
 #endif

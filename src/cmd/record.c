@@ -77,11 +77,18 @@ static const struct command_spec spec = {
 	.stop_at_operand = true,
 };
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted;	/* how often */
 
 static void on_interrupt(int number)
 {
-	interrupted = number;
+	(void)number;
+	interrupted = MIN(interrupted + 1, 2);
+}
+
+/* Once ends the recording; more than once says that nothing shall be waited for. */
+static bool in_hurry(void)
+{
+	return interrupted > 1;
 }
 
 /* Without SA_RESTART: a signal must wake the poll. */
@@ -456,6 +463,6 @@ int cmd_record(int argc, char **argv)
 	catch_signals();
 	raise_file_limit();
 	status = record_with_caches(&options, event_why, &child, operands.args);
-	child_deinit(&child);
+	child_deinit(&child, in_hurry);
 	return status;
 }
