@@ -53,8 +53,6 @@ struct orc_entry {
 	bool signal;
 };
 
-#define BLOCK_MIN_SHIFT 8
-
 /* Before 6.4 types started at CALL, and "undefined" was an sp_reg that the end bit told apart. */
 static int decode_old_type(u16 flags, bool end, struct orc_entry *entry)
 {
@@ -257,29 +255,6 @@ static int fill_offsets(struct orc_table *table, u64 ip_base, const u8 *ip)
 	return 0;
 }
 
-/* Blocks as small as BLOCK_MIN_SHIFT says, but not more of them than entries. */
-static int index_blocks(struct orc_table *table)
-{
-	u32 last = table->offset[table->nr - 1], entry = 0;
-
-	table->block_shift = BLOCK_MIN_SHIFT;
-	while (last >> table->block_shift > table->nr)
-		table->block_shift++;
-	table->nr_blocks = (last >> table->block_shift) + 1;
-	table->block = malloc(((size_t)table->nr_blocks + 1) * sizeof(*table->block));
-	if (!table->block)
-		return -ENOMEM;
-	for (u32 b = 0; b < table->nr_blocks; b++) {
-		u32 first = b << table->block_shift;
-
-		while (entry + 1 < table->nr && table->offset[entry + 1] <= first)
-			entry++;
-		table->block[b] = entry;
-	}
-	table->block[table->nr_blocks] = table->nr - 1;
-	return 0;
-}
-
 static int copy_tables(struct orc_table *table, u64 ip_base, const void *ip, const void *entries)
 {
 	size_t size = (size_t)table->nr * ORC_ENTRY_SIZE;
@@ -291,7 +266,7 @@ static int copy_tables(struct orc_table *table, u64 ip_base, const void *ip, con
 		return -ENOMEM;
 	memcpy(table->entries, entries, size);
 	err = fill_offsets(table, ip_base, ip);
-	return err ? err : index_blocks(table);
+	return err ? err : block_index_init(&table->index, table->offset, table->nr);
 }
 
 int orc_table_create(enum orc_format format, u64 ip_base, const void *ip, const void *entries,
@@ -324,29 +299,8 @@ void orc_table_destroy(struct orc_table *table)
 		return;
 	free(table->offset);
 	free(table->entries);
-	free(table->block);
+	block_index_deinit(&table->index);
 	free(table);
-}
-
-/* The last entry at or below @offset. */
-static u32 find_entry(const struct orc_table *table, u64 offset)
-{
-	u64 block = offset >> table->block_shift;
-	u32 low, high;
-
-	if (block >= table->nr_blocks)
-		return table->nr - 1;
-	low = table->block[block];
-	high = table->block[block + 1];
-	while (low < high) {
-		u32 middle = high - (high - low) / 2;
-
-		if (table->offset[middle] <= offset)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
 }
 
 int orc_table_find(const struct orc_table *table, gva_t pc, struct cfi_row *ret_row)
@@ -355,7 +309,7 @@ int orc_table_find(const struct orc_table *table, gva_t pc, struct cfi_row *ret_
 
 	if (pc.addr < table->start)
 		return -ENOENT;
-	i = find_entry(table, pc.addr - table->start);
+	i = block_index_find(&table->index, table->offset, table->nr, pc.addr - table->start);
 	return orc_entry_decode(table->format, table->entries + (size_t)i * ORC_ENTRY_SIZE,
 				ret_row);
 }

@@ -6,6 +6,7 @@
 #define UNWIND_ORC_H
 
 #include "base/types.h"
+#include "unwind/block-index.h"
 #include "unwind/cfi.h"
 
 /* The generations of struct orc_entry: the flags' upper byte differs, in the last the lower. */
@@ -27,14 +28,7 @@ struct orc_table {
 	u32 *offset;	/* owned; ascending, of one address the last entry counts */
 	u8 *entries;	/* owned, ORC_ENTRY_SIZE each */
 	u32 nr;
-
-	/*
-	 * A coarse index: of the entries that cover any of block b's addresses, block[b] is the
-	 * first and block[b + 1] the last.
-	 */
-	u32 *block;	/* owned, nr_blocks + 1 */
-	u32 nr_blocks;
-	u8 block_shift;
+	struct block_index index;	/* of .offset */
 };
 
 #define ORC_ENTRY_SIZE 6

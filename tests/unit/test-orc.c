@@ -290,7 +290,7 @@ static void test_sparse(void **state)
 	build_orc_call(&build, base - 0x80000000ULL, 8);
 	build_orc_call(&build, base + 0x7fffffff, 16);
 	assert_int_equal(build_orc_table(&build, &table), 0);
-	assert_true(table->nr_blocks <= 4);
+	assert_true(table->index.nr_blocks <= 4);
 	assert_int_equal(orc_table_find(table, GVA(base + 0x7ffffffe), &row), 0);
 	assert_int_equal(row.cfa.offset, 8);
 	assert_int_equal(orc_table_find(table, GVA(base + 0x7fffffff), &row), 0);
