@@ -31,6 +31,17 @@ enum cfi_row_kind {
 	CFI_ROW_REGS_PARTIAL,	/* only the hardware's part (ip, cs, flags, sp, ss) lies there */
 	CFI_ROW_END,		/* the outermost frame */
 	CFI_ROW_UNDEFINED,	/* covered, but said to have no rule: do not guess one */
+	CFI_ROW_SIGCONTEXT,	/* user code's: all registers lie in a struct sigcontext at .regs */
+};
+
+/* The callee-saved registers of x86-64 beside RBP, indexes of cfi_row.saved. */
+enum cfi_saved {
+	CFI_SAVED_RBX,
+	CFI_SAVED_R12,
+	CFI_SAVED_R13,
+	CFI_SAVED_R14,
+	CFI_SAVED_R15,
+	CFI_SAVED_NR,
 };
 
 struct cfi_row {
@@ -40,6 +51,8 @@ struct cfi_row {
 	s32 cfa_add;		/* added to the CFA after an AT_REG load (ORC's indirect forms) */
 	struct cfi_rule ra;
 	struct cfi_rule bp;	/* the frame pointer, the one register that ORC restores */
+	struct cfi_rule regs;	/* of SIGCONTEXT: where it lies, a REG_OFFSET */
+	struct cfi_rule saved[CFI_SAVED_NR];	/* what DWARF knows of user code; ORC: all SAME */
 };
 
 #endif
