@@ -68,6 +68,19 @@ hold() {
 	[ "$line" = held ] || echo "lab host: static keys are not held"
 }
 
+pulse_pids=()
+
+# feel_pulse LINE CPU: takes what comes in on a serial line as interrupts of CPU, see host_beat().
+feel_pulse() {
+	local irq
+
+	stty -F "/dev/$1" -icanon -echo
+	cat "/dev/$1" >/dev/null &
+	pulse_pids+=($!)
+	irq=$(awk -v line="$1" '$NF == line { print +$1 }' /proc/interrupts)
+	[ -z "$irq" ] || echo "$2" >"/proc/irq/$irq/smp_affinity_list"
+}
+
 set_up() {
 	export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	mount -t debugfs debugfs /sys/kernel/debug
@@ -90,6 +103,9 @@ set_up() {
 		mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=none out /run/kvmprof-lab/out
 	fi
 	hold
+	feel_pulse ttyS1 0
+	[ "$(nproc)" -lt 2 ] || feel_pulse ttyS0 1
+	: >"$io/beat"
 	mount_tmp
 	[ -c /dev/kvm ]
 }
@@ -123,7 +139,7 @@ run_job() {
 		exec setsid --wait env -i "${environment[@]}" "${command[@]}"
 	) </dev/null >/run/kvmprof-lab/stdout 2>/run/kvmprof-lab/stderr
 	status=$?
-	end_leftovers "$relay_out" "$relay_err" "$hold_pid"
+	end_leftovers "$relay_out" "$relay_err" "$hold_pid" "${pulse_pids[@]}"
 	wait "$relay_out" "$relay_err"
 	echo "$status" >"$io/status"
 }
