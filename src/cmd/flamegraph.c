@@ -21,8 +21,7 @@ static struct {
 	const char *output;
 	const char *event;
 	struct input_filter filter;
-	const char *debug_dir;
-	const char *symfs;
+	struct input_symbols symbols;
 	int by;		/* enum profile_by */
 	const char *title;
 	bool inverted;
@@ -37,13 +36,8 @@ static const struct option_spec options[] = {
 	OPT_FILE('i', "input", &opt.input,
 		 "the recording (default perf.data); - for standard input"),
 	OPT_STRING('e', "event", &opt.event, "EVENT", "of several events this one"),
-	OPT_LIST(0, "comm", &opt.filter.comms, "COMM", "only samples of these commands"),
-	OPT_LIST(0, "pid", &opt.filter.pids, "PID", "only samples of these processes"),
-	OPT_LIST(0, "tid", &opt.filter.tids, "TID", "only samples of these threads"),
-	OPT_STRING(0, "buildid-dir", &opt.debug_dir, "DIR", "symbols are there (default ~/.debug)",
-		   .complete = "dir"),
-	OPT_STRING(0, "symfs", &opt.symfs, "DIR", "look for the recorded files below DIR",
-		   .complete = "dir"),
+	INPUT_FILTER_OPTIONS(opt.filter),
+	INPUT_SYMBOL_OPTIONS(opt.symbols),
 	OPT_GROUP("Page"),
 	OPT_FILE('o', "output", &opt.output,
 		 "the page (default flamegraph.html); - for standard output"),
@@ -213,7 +207,7 @@ static int make_graph(const struct profile *profile)
 static int load(struct profile **ret)
 {
 	const struct profile_options profile_options = {
-		.resolver = { .cache_dir = opt.debug_dir, .root = opt.symfs },
+		.resolver = input_resolver_options(&opt.symbols),
 		.details = opt.by == PROFILE_BY_THREAD ? PROFILE_DETAIL_THREAD : 0,
 		.filter = input_filter_active(&opt.filter) ? input_filter_sample : NULL,
 		.filter_arg = &opt.filter,

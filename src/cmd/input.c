@@ -38,6 +38,14 @@ void input_filter_deinit(struct input_filter *filter)
 	option_list_deinit(&filter->tids);
 }
 
+struct resolver_options input_resolver_options(const struct input_symbols *symbols)
+{
+	return (struct resolver_options){
+		.cache_dir = symbols->cache_dir,
+		.root = symbols->symfs,
+	};
+}
+
 int input_error(const char *path, int err, const char *why)
 {
 	if (why)

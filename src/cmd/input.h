@@ -5,6 +5,7 @@
 
 #include "cmd/options.h"
 #include "perfdata/reader.h"
+#include "symbols/resolve.h"
 
 #define DEFAULT_INPUT "perf.data"
 #define DEFAULT_MAX_STACK 127	/* as perf: the kernel's own limit */
@@ -22,6 +23,22 @@ struct input_filter {
 	OPT_LIST(0, "comms", &(filter).comms, "COMM", "the same", .hidden = true),            \
 	OPT_LIST(0, "pid", &(filter).pids, "PID", "only samples of these processes"),         \
 	OPT_LIST(0, "tid", &(filter).tids, "TID", "only samples of these threads")
+
+/* Where the names come from. */
+struct input_symbols {
+	const char *cache_dir;
+	const char *symfs;
+};
+
+/* Pasted into a command's table, as the above. */
+#define INPUT_SYMBOL_OPTIONS(symbols)                                                         \
+	OPT_STRING(0, "buildid-dir", &(symbols).cache_dir, "DIR",                             \
+		   "symbols are there (default ~/.debug)", .complete = "dir"),                \
+	OPT_STRING(0, "symfs", &(symbols).symfs, "DIR",                                       \
+		   "look for the recorded files below DIR", .complete = "dir")
+
+/* What the options say, as the resolver takes it. Borrows from @symbols. */
+struct resolver_options input_resolver_options(const struct input_symbols *symbols);
 
 /* Whether the filter has something to do. */
 bool input_filter_active(const struct input_filter *filter);

@@ -25,8 +25,7 @@ static struct {
 	bool stdio;
 	bool inverted;
 	u64 max_stack;
-	const char *debug_dir;
-	const char *symfs;
+	struct input_symbols symbols;
 	struct input_filter filter;
 } opt = {
 	.input = DEFAULT_INPUT,
@@ -201,10 +200,7 @@ static const struct option_spec options[] = {
 	OPT_FLAG(0, "tree", &opt.tree, "one call tree for each command"),
 	OPT_FLAG(0, "flat", &opt.flat, "entries without call graphs and callers"),
 	OPT_FLAG(0, "stdio", &opt.stdio, "text, as always"),
-	OPT_STRING(0, "buildid-dir", &opt.debug_dir, "DIR", "symbols are there (default ~/.debug)",
-		   .complete = "dir"),
-	OPT_STRING(0, "symfs", &opt.symfs, "DIR", "look for the recorded files below DIR",
-		   .complete = "dir"),
+	INPUT_SYMBOL_OPTIONS(opt.symbols),
 	OPT_END
 };
 
@@ -244,7 +240,7 @@ static bool any_chains(const struct profile *profile)
 static int load(struct profile **ret)
 {
 	const struct profile_options profile_options = {
-		.resolver = { .cache_dir = opt.debug_dir, .root = opt.symfs },
+		.resolver = input_resolver_options(&opt.symbols),
 		.details = (has_key(&opt.report, HIST_KEY_PID) ? PROFILE_DETAIL_THREAD : 0) |
 			   (has_key(&opt.report, HIST_KEY_CPU) ? PROFILE_DETAIL_CPU : 0),
 		.max_stack = opt.max_stack,

@@ -19,8 +19,7 @@ static struct {
 	u64 max_stack;
 	bool folded;
 	bool nanoseconds;
-	const char *debug_dir;
-	const char *symfs;
+	struct input_symbols symbols;
 	struct input_filter filter;
 } opt = {
 	.input = DEFAULT_INPUT,
@@ -63,10 +62,7 @@ static const struct option_spec options[] = {
 	OPT_GROUP("How"),
 	OPT_FLAG(0, "folded", &opt.folded, "one line a chain, as flame graph tools take it"),
 	OPT_FLAG(0, "ns", &opt.nanoseconds, "times to the nanosecond"),
-	OPT_STRING(0, "buildid-dir", &opt.debug_dir, "DIR", "symbols are there (default ~/.debug)",
-		   .complete = "dir"),
-	OPT_STRING(0, "symfs", &opt.symfs, "DIR", "look for the recorded files below DIR",
-		   .complete = "dir"),
+	INPUT_SYMBOL_OPTIONS(opt.symbols),
 	OPT_END
 };
 
@@ -79,10 +75,7 @@ static const struct command_spec spec = {
 
 static int write_samples(struct perfdata_reader *reader, struct outbuf *out)
 {
-	const struct resolver_options resolver_options = {
-		.cache_dir = opt.debug_dir,
-		.root = opt.symfs,
-	};
+	const struct resolver_options resolver_options = input_resolver_options(&opt.symbols);
 	const struct script_options script_options = {
 		.fields = opt.fields,
 		.max_stack = opt.max_stack,
@@ -117,7 +110,7 @@ static int run_script(struct outbuf *out)
 static int run_folded(struct outbuf *out)
 {
 	const struct profile_options profile_options = {
-		.resolver = { .cache_dir = opt.debug_dir, .root = opt.symfs },
+		.resolver = input_resolver_options(&opt.symbols),
 		.max_stack = opt.max_stack,
 		.filter = input_filter_active(&opt.filter) ? input_filter_sample : NULL,
 		.filter_arg = &opt.filter,
