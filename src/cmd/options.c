@@ -159,6 +159,28 @@ static int parse_duration(const struct parse *parse, const struct option_spec *o
 	return bad_value(parse, option, text, "the units are ms, s, m and h");
 }
 
+static int parse_size(const struct parse *parse, const struct option_spec *option,
+		      const char *text)
+{
+	static const char units[] = "KMGT";
+	const char *unit;
+	double value;
+	char *end;
+
+	value = strtod(text, &end);
+	if (end == text || *text < '0' || *text > '9')
+		return bad_value(parse, option, text, "not a size such as 500M or 2G");
+	unit = *end ? strchr(units, *end) : NULL;
+	if (*end && (!unit || end[1]))
+		return bad_value(parse, option, text, "the units are K, M, G and T");
+	for (const char *u = units; unit && u <= unit; u++)
+		value *= 1024;
+	if (!(value <= 1e18))
+		return bad_value(parse, option, text, "out of range");
+	*option->number = (u64)value;
+	return 0;
+}
+
 static int parse_choice(const struct parse *parse, const struct option_spec *option,
 			const char *text)
 {
@@ -224,6 +246,8 @@ static int option_set(const struct parse *parse, const struct option_spec *optio
 		return parse_number(parse, option, text);
 	case OPTION_DURATION:
 		return parse_duration(parse, option, text);
+	case OPTION_SIZE:
+		return parse_size(parse, option, text);
 	case OPTION_CHOICE:
 		return parse_choice(parse, option, text);
 	case OPTION_LIST:

@@ -54,6 +54,7 @@ enum option_type {
 	OPTION_STRING,
 	OPTION_NUMBER,
 	OPTION_DURATION,
+	OPTION_SIZE,
 	OPTION_CHOICE,
 	OPTION_LIST,
 	OPTION_CALLBACK,
@@ -86,7 +87,7 @@ struct option_spec {
 	union {
 		bool *flag;
 		const char **string;	/* points into argv */
-		u64 *number;		/* OPTION_DURATION: milliseconds */
+		u64 *number;		/* OPTION_DURATION: milliseconds; OPTION_SIZE: bytes */
 		int *choice;		/* index into .choices */
 		struct option_list *list;
 		void *callback_arg;
@@ -121,6 +122,10 @@ struct option_spec {
 #define OPT_DURATION(s, l, ptr, text, ...)                                              \
 	{ .type = OPTION_DURATION, .short_name = (s), .long_name = (l),                 \
 	  .number = (ptr), .arg = "TIME", .help = (text), ##__VA_ARGS__ }
+/* Bytes, or with a suffix K, M, G, T (powers of 1024), a fraction too. */
+#define OPT_SIZE(s, l, ptr, text, ...)                                                  \
+	{ .type = OPTION_SIZE, .short_name = (s), .long_name = (l), .number = (ptr),    \
+	  .arg = "SIZE", .help = (text), ##__VA_ARGS__ }
 #define OPT_CHOICE(s, l, ptr, names, argname, text, ...)                                \
 	{ .type = OPTION_CHOICE, .short_name = (s), .long_name = (l), .choice = (ptr),  \
 	  .choices = (names), .arg = (argname), .help = (text), ##__VA_ARGS__ }

@@ -15,10 +15,11 @@
 #include "cmd/options.h"
 #include "engine/privileges.h"
 #include "engine/recorder.h"
-#include "symbols/cache.h"
+#include "symbols/cache-admin.h"
 
 #define DEFAULT_HZ 997		/* prime: does not beat with what guests do at round rates */
 #define MAX_HZ 100000
+#define DEFAULT_CACHE_SIZE (2ULL << 30)
 #define POLL_MS 100
 #define PROGRESS_NS 1000000000ULL
 
@@ -37,9 +38,11 @@ static struct {
 	u64 duration_ms;
 	const char *output;
 	const char *debug_dir;
+	u64 cache_size;
 } opt = {
 	.max_depth = 127,	/* kernel.perf_event_max_stack's default */
 	.output = "perf.data",
+	.cache_size = DEFAULT_CACHE_SIZE,
 };
 
 static const struct option_spec record_options[] = {
@@ -65,6 +68,8 @@ static const struct option_spec record_options[] = {
 	OPT_FILE('o', "output", &opt.output, "the file; with several guests FILE.NAME"),
 	OPT_STRING(0, "buildid-dir", &opt.debug_dir, "DIR", "symbols go there (default ~/.debug)",
 		   .complete = "dir"),
+	OPT_SIZE(0, "cache-size", &opt.cache_size,
+		 "what kvmprof may keep there; old ones go (default 2G, 0: no limit)"),
 	OPT_END
 };
 
@@ -413,13 +418,29 @@ static char *kernel_cache_dir(void)
 	return n < 0 ? NULL : dir;
 }
 
+/* After a recording; what it added or used itself stays in any case. */
+static void limit_cache(struct symcache *cache)
+{
+	const struct symcache_limits limits = { .max_size = opt.cache_size, .ours_only = true };
+	struct symcache_pruned pruned = { 0 };
+	int err = opt.cache_size ? symcache_prune(cache, &limits, &pruned) : 0;
+
+	if (err)
+		log_warning("old symbols in %s could not be removed: %s", symcache_dir(cache),
+			    error_text(err));
+	if (pruned.nr)
+		log_notice("%zu entries of %s that were not used for long were removed, %.1f MB "
+			   "(see --cache-size)", pruned.nr, symcache_dir(cache),
+			   pruned.bytes / 1e6);
+}
+
 static int record_with_caches(struct recorder_options *options, const char *event_why,
 			      struct child *child, char **command)
 {
 	_cleanup_(guest_cache_destroy) struct guest_cache *kernels = NULL;
 	_cleanup_(symcache_destroy) struct symcache *symcache = NULL;
 	_cleanup_free_ char *dir = kernel_cache_dir();
-	int err;
+	int err, status;
 
 	err = guest_cache_create(dir, &kernels);
 	if (!err)
@@ -430,7 +451,9 @@ static int record_with_caches(struct recorder_options *options, const char *even
 	}
 	options->kernels = kernels;
 	options->symcache = symcache;
-	return record_guests(options, event_why, child, command);
+	status = record_guests(options, event_why, child, command);
+	limit_cache(symcache);
+	return status;
 }
 
 int cmd_record(int argc, char **argv)

@@ -5,20 +5,19 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "base/escape.h"
 #include "base/file.h"
 #include "base/strbuf.h"
+#include "symbols/cache-private.h"
+#include "symbols/elf-file.h"
 #include "symbols/kallsyms-text.h"
 
 #define CONFIG_MAX (1 << 20)
-#define KALLSYMS_DIR "[kernel.kallsyms]"
 #define VDSO_DIR "[vdso]"
-
-struct symcache {
-	char dir[PATH_MAX];
-};
+#define LOCK_NAME ".kvmprof.lock"
 
 static const char *const kind_names[] = {
 	[SYMCACHE_ELF] = "elf",
@@ -26,6 +25,11 @@ static const char *const kind_names[] = {
 	[SYMCACHE_VDSO] = "vdso",
 	[SYMCACHE_KALLSYMS] = "kallsyms",
 };
+
+const char *symcache_kind_name(enum symcache_kind kind)
+{
+	return kind < SYMCACHE_NR_KINDS ? kind_names[kind] : "?";
+}
 
 static int join(char *out, size_t size, const char *fmt, ...) __printf(3, 4);
 
@@ -127,12 +131,53 @@ int symcache_create(const char *dir, struct symcache **ret)
 
 void symcache_destroy(struct symcache *cache)
 {
+	if (!cache)
+		return;
+	hashmap_deinit(&cache->pins);
 	free(cache);
 }
 
 const char *symcache_dir(const struct symcache *cache)
 {
 	return cache->dir;
+}
+
+int symcache_lock(const struct symcache *cache, bool exclusive, int *ret_fd)
+{
+	_cleanup_close_ int fd = -1;
+	char path[PATH_MAX];
+	int err = join(path, sizeof(path), "%s/" LOCK_NAME, cache->dir);
+
+	if (!err)
+		err = file_make_dirs(cache->dir);
+	if (err)
+		return err;
+	fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+	if (fd < 0)
+		return -errno;
+	while (flock(fd, exclusive ? LOCK_EX : LOCK_SH))
+		if (errno != EINTR)
+			return -errno;
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+static u64 pin_key(const struct build_id *id)
+{
+	return hash_bytes(id->data, id->size);
+}
+
+bool symcache_is_pinned(const struct symcache *cache, const struct build_id *id)
+{
+	return hashmap_get(&cache->pins, pin_key(id));
+}
+
+void symcache_touch(const char *path)
+{
+	const struct timespec times[2] = { { 0, UTIME_NOW }, { 0, UTIME_OMIT } };
+
+	/* Somebody else's file, or a read-only one: then its turn comes earlier. */
+	(void)!utimensat(AT_FDCWD, path, times, 0);
 }
 
 static int link_path(const struct symcache *cache, const struct build_id *id, char *ret,
@@ -164,7 +209,8 @@ int symcache_find(const struct symcache *cache, const struct build_id *id,
 		return err == -EINVAL ? -ENOENT : err;
 	build_id_hex(id, hex);
 	if (kind == SYMCACHE_KALLSYMS)
-		err = join(path, sizeof(path), "%s/" KALLSYMS_DIR "/%s/kallsyms", cache->dir, hex);
+		err = join(path, sizeof(path), "%s/" SYMCACHE_KALLSYMS_DIR "/%s/kallsyms",
+			   cache->dir, hex);
 	else
 		err = join(path, sizeof(path), "%s/%s", link, kind_names[kind]);
 	if (!err && is_file(path))
@@ -234,32 +280,74 @@ static int make_parent_of(const char *path)
 	return err ? err : file_make_dirs(parent);
 }
 
+/* What a part of a file was made into yields to all of it, or to more of it. */
+static bool is_better(const char *path, const struct strbuf *file)
+{
+	_cleanup_(elf_file_close) struct elf_file *old = NULL, *new = NULL;
+
+	if (elf_file_open(path, &old) || !elf_file_is_partial(old))
+		return false;
+	if (elf_file_open_memory(file->data, file->len, &new))
+		return false;
+	return !elf_file_is_partial(new) || elf_file_nr_symbols(new) > elf_file_nr_symbols(old);
+}
+
+/* Says in a new folder of ours that it is ours. */
+static int mark_folder(const char *file)
+{
+	char path[PATH_MAX];
+	int err = join(path, sizeof(path), "%.*s/" SYMCACHE_MARK,
+		       (int)(strrchr(file, '/') - file), file);
+
+	return err ? err : file_write_atomic(path, "", 0);
+}
+
 /*
  * Writes the file into the folder that the build id is linked to, or into one of its own, @name,
  * to which the link is made last: what a link leads to is whole.
  */
-static int add(const struct symcache *cache, const struct build_id *id, enum symcache_kind kind,
-	       const char *name, const void *data, size_t size)
+static int add_locked(const struct symcache *cache, const struct build_id *id,
+		      enum symcache_kind kind, const char *name, const struct strbuf *file)
 {
 	char link[PATH_MAX], path[PATH_MAX], hex[BUILD_ID_HEX];
+	bool is_new;
 	struct stat st;
 	int err = link_path(cache, id, link, sizeof(link));
 
 	if (err)
 		return err;
-	if (!symcache_find(cache, id, kind, path, sizeof(path)))
+	if (!symcache_find(cache, id, kind, path, sizeof(path)) && !is_better(path, file)) {
+		symcache_touch(path);
 		return 0;
+	}
 	build_id_hex(id, hex);
-	if (kind != SYMCACHE_KALLSYMS && !stat(link, &st) && S_ISDIR(st.st_mode))
+	is_new = stat(link, &st);
+	if (kind != SYMCACHE_KALLSYMS && !is_new && S_ISDIR(st.st_mode))
 		err = join(path, sizeof(path), "%s/%s", link, kind_names[kind]);
 	else
 		err = join(path, sizeof(path), "%s/%s/%s/%s", cache->dir, name, hex,
 			   kind_names[kind]);
 	if (!err)
-		err = file_write_atomic(path, data, size);
+		err = file_write_atomic(path, file->data ?: "", file->len);
+	if (!err && is_new)
+		err = mark_folder(path);
 	if (!err)
 		err = make_parent_of(link);
 	return err ? err : set_link(link, name, hex);
+}
+
+static int add(struct symcache *cache, const struct build_id *id, enum symcache_kind kind,
+	       const char *name, const struct strbuf *file)
+{
+	_cleanup_close_ int lock = -1;
+	int err;
+
+	if (id->size < 2 || id->size > BUILD_ID_MAX)
+		return -EINVAL;
+	err = symcache_lock(cache, false, &lock);
+	if (!err && !hashmap_put(&cache->pins, pin_key(id), NULL))
+		err = -ENOMEM;
+	return err ? err : add_locked(cache, id, kind, name, file);
 }
 
 static int keep_kernel_lines(const char *text, size_t size, struct strbuf *out)
@@ -291,7 +379,7 @@ int symcache_add_kallsyms(struct symcache *cache, const struct build_id *id, con
 
 	if (err)
 		return err;
-	return add(cache, id, SYMCACHE_KALLSYMS, KALLSYMS_DIR, kernel.data, kernel.len);
+	return add(cache, id, SYMCACHE_KALLSYMS, SYMCACHE_KALLSYMS_DIR, &kernel);
 }
 
 int symcache_add_module(struct symcache *cache, const char *release, const char *name,
@@ -301,8 +389,6 @@ int symcache_add_module(struct symcache *cache, const char *release, const char 
 	char part[128], safe_release[128], path[PATH_MAX];
 	int err;
 
-	if (!symcache_find(cache, &from->build_id, SYMCACHE_ELF, path, sizeof(path)))
-		return 0;
 	escape_path_component(name, part, sizeof(part));
 	escape_path_component(release ? release : "unknown", safe_release, sizeof(safe_release));
 	err = join(path, sizeof(path), "lib/modules/%s/%s.ko", safe_release, part);
@@ -310,18 +396,41 @@ int symcache_add_module(struct symcache *cache, const char *release, const char 
 		err = elf_synth_module(from, &file);
 	if (err)
 		return err;
-	return add(cache, &from->build_id, SYMCACHE_ELF, path, file.data, file.len);
+	return add(cache, &from->build_id, SYMCACHE_ELF, path, &file);
+}
+
+/* Whether @file is a whole ELF file of that build id. */
+static int check_file(const struct build_id *id, const struct strbuf *file)
+{
+	_cleanup_(elf_file_close) struct elf_file *elf = NULL;
+	struct build_id found;
+	int err = elf_file_open_memory(file->data, file->len, &elf);
+
+	if (err)
+		return err;
+	if (elf_file_build_id(elf, &found) || !build_id_equal(&found, id))
+		return -EBADMSG;
+	return elf_file_is_whole(elf) ? 0 : -EBADMSG;
+}
+
+/* A path of the guest's as a folder below the cache's own. */
+static int guest_folder(enum symcache_kind kind, const char *path, char *ret, size_t size)
+{
+	return kind == SYMCACHE_VDSO ? join(ret, size, VDSO_DIR) : safe_path(path, ret, size);
 }
 
 int symcache_add_file(struct symcache *cache, const struct build_id *id, enum symcache_kind kind,
 		      const char *path, const void *data, size_t size)
 {
+	/* Not to be freed, and not written to: see elf_file_open_memory(). */
+	const struct strbuf file = { .data = (char *)data, .len = size };
 	char folder[PATH_MAX];
 	int err;
 
 	if (kind == SYMCACHE_KALLSYMS)
 		return -EINVAL;
-	err = kind == SYMCACHE_VDSO ? join(folder, sizeof(folder), VDSO_DIR) :
-				      safe_path(path, folder, sizeof(folder));
-	return err ? err : add(cache, id, kind, folder, data, size);
+	err = guest_folder(kind, path, folder, sizeof(folder));
+	if (!err)
+		err = check_file(id, &file);
+	return err ? err : add(cache, id, kind, folder, &file);
 }

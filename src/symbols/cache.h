@@ -8,7 +8,12 @@
  *	.build-id/xx/yyyy… -> ../../<that folder>
  *
  * Any number of programs may add to it at once: files appear whole, and what is there already
- * under a build id stays.
+ * under a build id stays (but what was made of a part of a file yields to more of it). Adding holds
+ * a shared lock, removing (symbols/cache-admin.h) an exclusive one; readers need none, what they
+ * have open stays theirs. Stock perf knows nothing of the lock.
+ *
+ * A folder that was made here has an empty file "kvmprof" in it: limits that nobody asked for
+ * by hand apply to these only. A struct symcache is for one thread at a time.
  */
 #ifndef SYMBOLS_CACHE_H
 #define SYMBOLS_CACHE_H
@@ -22,6 +27,7 @@ enum symcache_kind {
 	SYMCACHE_DEBUG,
 	SYMCACHE_VDSO,
 	SYMCACHE_KALLSYMS,
+	SYMCACHE_NR_KINDS,
 };
 
 struct symcache;
@@ -36,9 +42,15 @@ const char *symcache_dir(const struct symcache *cache);
 /* buildid.dir of $PERF_CONFIG, else of ~/.perfconfig or /etc/perfconfig, else ~/.debug. */
 int symcache_default_dir(char *ret, size_t size);
 
+/* The file's name in its folder: "elf" and so on. */
+const char *symcache_kind_name(enum symcache_kind kind);
+
 /* The file of that kind; -ENOENT when there is none. */
 int symcache_find(const struct symcache *cache, const struct build_id *id,
 		  enum symcache_kind kind, char *ret_path, size_t size);
+
+/* Says that the file @path, which symcache_find() gave, is being used: its turn to go is last. */
+void symcache_touch(const char *path);
 
 /*
  * These return 0 also when the build id has that file already. -EINVAL: no build id.
@@ -53,7 +65,11 @@ int symcache_add_kallsyms(struct symcache *cache, const struct build_id *id, con
 int symcache_add_module(struct symcache *cache, const char *release, const char *name,
 			const struct elf_synth *from);
 
-/* The bytes of a file that the guest has under @path. */
+/*
+ * The bytes of a file that the guest has under @path, ELF with build id @id. -EBADMSG when it is
+ * not, has another build id, or ends before its sections and segments do: half a file under its
+ * build id would mislead perf.
+ */
 int symcache_add_file(struct symcache *cache, const struct build_id *id, enum symcache_kind kind,
 		      const char *path, const void *data, size_t size);
 

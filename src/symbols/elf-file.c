@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/vec.h"
+#include "symbols/elf-synth.h"
 
 #define MAX_FILE (8ULL << 30)
 #define MAX_SECTIONS 65536
@@ -187,6 +188,63 @@ bool elf_file_has_symtab(const struct elf_file *file)
 bool elf_file_has_dynsym(const struct elf_file *file)
 {
 	return file->dynsym;
+}
+
+static size_t nr_entries(const struct section *section)
+{
+	return section && section->header.sh_entsize ?
+		       section->header.sh_size / section->header.sh_entsize : 0;
+}
+
+size_t elf_file_nr_symbols(const struct elf_file *file)
+{
+	return nr_entries(file->symtab) + nr_entries(file->dynsym);
+}
+
+static bool is_inside(const struct elf_file *file, u64 offset, u64 size)
+{
+	return offset <= file->size && size <= file->size - offset;
+}
+
+/* libelf takes a table that is cut off for none. */
+static bool has_whole_tables(const struct elf_file *file)
+{
+	const GElf_Ehdr *header = &file->header;
+	u64 nr = MAX((u64)header->e_shnum, (u64)file->sections.nr);
+
+	return (!header->e_shoff || nr) &&
+	       is_inside(file, header->e_shoff, header->e_shentsize * nr) &&
+	       is_inside(file, header->e_phoff, (u64)header->e_phentsize * header->e_phnum);
+}
+
+bool elf_file_is_whole(const struct elf_file *file)
+{
+	if (!has_whole_tables(file))
+		return false;
+	for (size_t i = 0; i < file->sections.nr; i++) {
+		const GElf_Shdr *header = &file->sections.data[i].header;
+
+		if (i && header->sh_type != SHT_NOBITS && header->sh_type != SHT_NULL &&
+		    !is_inside(file, header->sh_offset, header->sh_size))
+			return false;
+	}
+	/* What is split off keeps the segments of the file that it was in. */
+	for (size_t i = 0; i < file->loads.nr && !elf_file_is_debug(file); i++)
+		if (!is_inside(file, file->loads.data[i].p_offset, file->loads.data[i].p_filesz))
+			return false;
+	return true;
+}
+
+bool elf_file_is_partial(const struct elf_file *file)
+{
+	return find_section(file, ELF_SYNTH_PARTIAL_SECTION);
+}
+
+bool elf_file_is_debug(const struct elf_file *file)
+{
+	const struct section *text = find_section(file, ".text");
+
+	return text && text->header.sh_type == SHT_NOBITS && !elf_file_is_partial(file);
 }
 
 bool elf_file_is_relocatable(const struct elf_file *file)

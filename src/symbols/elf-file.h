@@ -27,6 +27,18 @@ int elf_file_build_id(const struct elf_file *file, struct build_id *ret);
 bool elf_file_has_symtab(const struct elf_file *file);
 bool elf_file_has_dynsym(const struct elf_file *file);
 
+/* How many entries .symtab and .dynsym have together. */
+size_t elf_file_nr_symbols(const struct elf_file *file);
+
+/* Its headers, and all that they say is in the file, are in the file. */
+bool elf_file_is_whole(const struct elf_file *file);
+
+/* Made by elf_synth_program() of the known parts of a file. */
+bool elf_file_is_partial(const struct elf_file *file);
+
+/* Split off another file: the code is elsewhere, what debuggers read is here. */
+bool elf_file_is_debug(const struct elf_file *file);
+
 /* Relocatable, as kernel modules are: addresses are offsets in .text. */
 bool elf_file_is_relocatable(const struct elf_file *file);
 

@@ -12,6 +12,12 @@
 #include "objfile/build-id.h"
 #include "symbols/symtab.h"
 
+/*
+ * Marks a file that was made of parts: a note of ours, name "kvmprof", type 1, without contents.
+ * Such a file has no contents but symbols, and not all of them.
+ */
+#define ELF_SYNTH_PARTIAL_SECTION ".note.kvmprof.partial"
+
 struct elf_synth {
 	const struct symtab *symbols;	/* absolute; those in [start, start + size) are taken */
 	u64 start, size;		/* of the text */

@@ -96,6 +96,7 @@ for command in $commands; do
 	done
 	same "completion: all options of $command" '' "$missing"
 done
+same 'completion: actions of cache' ' list add remove prune ' "$(completions cache '')"
 touch "$TMPDIR/one.data"
 contains 'completion: a file' "$(cd "$TMPDIR" && completions flamegraph -i on)" ' one.data '
 contains 'completion: --no- forms of flags' "$(completions flamegraph --no-)" ' --no-inverted '

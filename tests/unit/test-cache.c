@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "base/file.h"
+#include "build-elf.h"
 #include "symbols/cache.h"
 
 static const struct build_id id = { 20, { 0xab, 0xcd, 0xef } };
@@ -125,20 +126,79 @@ static void test_module(void **state)
 	assert_int_equal(symcache_add_module(cache, NULL, "ext4", &from), -EINVAL);
 }
 
+/* An object of build id @of, with @nr symbols to tell it from others. */
+static void make_file(const struct build_id *of, size_t nr, struct strbuf *out)
+{
+	static const struct build_elf_symbol symbols[16] = {
+		[0 ... 15] = { "f", 0x1000, 16, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0,
+			       BUILD_ELF_TEXT },
+	};
+	const struct build_elf spec = {
+		.type = ET_DYN, .build_id = *of, .symbols = symbols, .nr_symbols = nr,
+	};
+
+	build_elf(&spec, out);
+}
+
+static void expect_bytes(const char *dir, const char *name, const struct strbuf *contents)
+{
+	_cleanup_free_ char *data = NULL;
+	char path[PATH_MAX];
+	size_t size;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(file_read(AT_FDCWD, path, 1 << 20, &data, &size), 0);
+	assert_int_equal(size, contents->len);
+	assert_memory_equal(data, contents->data, size);
+}
+
 static void test_files(void **state)
 {
+	_cleanup_strbuf_ struct strbuf file = STRBUF_INIT, debug = STRBUF_INIT;
 	_cleanup_(symcache_destroy) struct symcache *cache = NULL;
 	const char *dir = *state;
 
+	make_file(&id, 0, &file);
+	make_file(&id, 4, &debug);
 	assert_int_equal(symcache_create(dir, &cache), 0);
-	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_ELF, "/usr//bin/../x", "elf", 3),
-			 0);
-	expect_file(dir, "usr/bin/_./x/abcdef0000000000000000000000000000000000/elf", "elf");
+	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_ELF, "/usr//bin/../x", file.data,
+					   file.len), 0);
+	expect_bytes(dir, "usr/bin/_./x/abcdef0000000000000000000000000000000000/elf", &file);
 	expect_link(dir, "../../usr/bin/_./x/abcdef0000000000000000000000000000000000");
 	/* Another file of the same build id goes where the link leads, whatever its name. */
-	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_DEBUG, "/other", "debug", 5), 0);
-	expect_file(dir, "usr/bin/_./x/abcdef0000000000000000000000000000000000/debug", "debug");
+	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_DEBUG, "/other", debug.data,
+					   debug.len), 0);
+	expect_bytes(dir, "usr/bin/_./x/abcdef0000000000000000000000000000000000/debug", &debug);
 	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_KALLSYMS, "/x", "x", 1), -EINVAL);
+	/* What is there stays. */
+	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_ELF, "/x", debug.data, debug.len),
+			 0);
+	expect_bytes(dir, "usr/bin/_./x/abcdef0000000000000000000000000000000000/elf", &file);
+}
+
+/* Not an object, another's build id, and the beginnings of one. */
+static void test_bad_files(void **state)
+{
+	_cleanup_strbuf_ struct strbuf file = STRBUF_INIT;
+	_cleanup_(symcache_destroy) struct symcache *cache = NULL;
+	const struct build_id other = { 20, { 1 } };
+	char path[PATH_MAX];
+
+	make_file(&id, 3, &file);
+	assert_int_equal(symcache_create(*state, &cache), 0);
+	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_ELF, "/x", "elf", 3), -EBADMSG);
+	assert_int_equal(symcache_add_file(cache, &other, SYMCACHE_ELF, "/x", file.data, file.len),
+			 -EBADMSG);
+	for (size_t size = 0; size < file.len; size++) {
+		_cleanup_free_ char *copy = malloc(size + 1);
+
+		assert_non_null(copy);
+		memcpy(copy, file.data, size);
+		assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_ELF, "/x", copy, size),
+				 -EBADMSG);
+	}
+	assert_int_equal(symcache_find(cache, &id, SYMCACHE_ELF, path, sizeof(path)), -ENOENT);
+	assert_int_equal(symcache_find(cache, &other, SYMCACHE_ELF, path, sizeof(path)), -ENOENT);
 }
 
 static void test_bad_paths(void **state)
@@ -160,6 +220,7 @@ static void test_bad_paths(void **state)
 
 static void test_dangling_link(void **state)
 {
+	_cleanup_strbuf_ struct strbuf file = STRBUF_INIT;
 	_cleanup_(symcache_destroy) struct symcache *cache = NULL;
 	char path[PATH_MAX];
 
@@ -168,7 +229,8 @@ static void test_dangling_link(void **state)
 	assert_int_equal(file_make_dirs(path), 0);
 	snprintf(path, sizeof(path), "%s/.build-id/ab/%s", (char *)*state, id_hex + 2);
 	assert_int_equal(symlink("../../gone", path), 0);
-	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_ELF, "/x", "x", 1), 0);
+	make_file(&id, 0, &file);
+	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_ELF, "/x", file.data, file.len), 0);
 	expect_link(*state, "../../x/abcdef0000000000000000000000000000000000");
 	assert_int_equal(symcache_find(cache, &id, SYMCACHE_ELF, path, sizeof(path)), 0);
 }
@@ -190,30 +252,26 @@ static void test_old_style(void **state)
 /* All succeed, and what is there is whole. */
 static void test_many_writers(void **state)
 {
-	enum { NR = 16, SIZE = 1 << 16 };
+	enum { NR = 16 };
+	_cleanup_strbuf_ struct strbuf file = STRBUF_INIT;
 	_cleanup_(symcache_destroy) struct symcache *cache = NULL;
-	_cleanup_free_ char *data = malloc(SIZE), *got = NULL;
 	char path[PATH_MAX];
-	size_t size;
 	int status;
 
-	assert_non_null(data);
+	make_file(&id, 5, &file);
 	assert_int_equal(symcache_create(*state, &cache), 0);
 	for (int i = 0; i < NR; i++) {
 		if (fork())
 			continue;
-		memset(data, 'a' + i, SIZE);
-		_exit(symcache_add_file(cache, &id, SYMCACHE_ELF, "/a/b/c", data, SIZE) ? 1 : 0);
+		_exit(symcache_add_file(cache, &id, SYMCACHE_ELF, "/a/b/c", file.data, file.len) ?
+		      1 : 0);
 	}
 	for (int i = 0; i < NR; i++) {
 		assert_true(wait(&status) > 0);
 		assert_int_equal(status, 0);
 	}
 	assert_int_equal(symcache_find(cache, &id, SYMCACHE_ELF, path, sizeof(path)), 0);
-	assert_int_equal(file_read(AT_FDCWD, path, SIZE, &got, &size), 0);
-	assert_int_equal(size, SIZE);
-	memset(data, got[0], SIZE);
-	assert_memory_equal(got, data, SIZE);
+	expect_bytes(*state, "a/b/c/abcdef0000000000000000000000000000000000/elf", &file);
 }
 
 static void expect_default(const char *expected)
@@ -252,6 +310,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bad_kallsyms, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_module, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bad_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_dangling_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_old_style, setup, teardown),

@@ -19,7 +19,7 @@ static const char *const mode_names[] = { "auto", "inline", "deferred", NULL };
 static struct {
 	bool all, children, caller;
 	const char *output;
-	u64 freq, duration;
+	u64 freq, duration, size;
 	int mode, graph;
 	struct option_list comms;
 } opt;
@@ -46,6 +46,7 @@ static const struct option_spec options[] = {
 	OPT_FILE('o', "output", &opt.output, "where to"),
 	OPT_NUMBER('F', "freq", &opt.freq, 1, 100000, "HZ", "samples a second"),
 	OPT_DURATION(0, "duration", &opt.duration, "how long"),
+	OPT_SIZE(0, "size", &opt.size, "how much"),
 	OPT_CHOICE(0, "capture", &opt.mode, mode_names, "MODE", "how"),
 	OPT_LIST(0, "comm", &opt.comms, "COMM", "only these"),
 	OPT_CALLBACK('g', "graph", parse_graph, &opt.graph, "KIND", "a graph",
@@ -258,6 +259,31 @@ static void test_bad_values(void **state)
 	assert_null(strchr(said, '\x1b'));
 }
 
+static void test_sizes(void **state)
+{
+	static const struct {
+		const char *line;
+		u64 bytes;
+	} good[] = {
+		{ "--size 0", 0 }, { "--size 77", 77 }, { "--size 3K", 3072 },
+		{ "--size 1.5M", 3 << 19 }, { "--size 2G", 2ULL << 30 },
+		{ "--size=1T", 1ULL << 40 },
+	};
+	static const char *const bad[] = {
+		"--size", "--size M", "--size -1", "--size 1KB", "--size 1X", "--size nan",
+		"--size 1e30", "--size 9999999999T",
+	};
+	struct operands operands;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		assert_int_equal(run(good[i].line, &operands), true);
+		assert_int_equal(opt.size, good[i].bytes);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		assert_int_equal(run(bad[i], &operands), -1 - STATUS_USAGE);
+}
+
 static void test_durations(void **state)
 {
 	static const struct {
@@ -334,6 +360,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_optional_argument, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_values, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sizes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_durations, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_help, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_listing, setup, teardown),
