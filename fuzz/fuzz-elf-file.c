@@ -11,6 +11,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	_cleanup_(elf_file_close) struct elf_file *file = NULL;
 	_cleanup_(symtab_destroy) struct symtab *symtab = NULL;
 	_cleanup_free_ u8 *copy = malloc(size ? size : 1);
+	struct elf_file *packed;
 	struct build_id id;
 	char name[256];
 
@@ -24,6 +25,13 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	elf_file_text_offset(file);
 	elf_file_add_symbols(file, file, symtab);
 	elf_file_add_plt(file, symtab);
+	elf_file_is_whole(file);
+	elf_file_is_debug(file);
+	elf_file_is_partial(file);
+	if (!elf_file_open_debugdata(file, &packed)) {
+		elf_file_add_symbols(packed, file, symtab);
+		elf_file_close(packed);
+	}
 	if (!symtab_finish(symtab) && symtab_nr(symtab))
 		symtab_find(symtab, symtab_at(symtab, 0)->start);
 	return 0;

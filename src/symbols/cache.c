@@ -434,3 +434,62 @@ int symcache_add_file(struct symcache *cache, const struct build_id *id, enum sy
 		err = check_file(id, &file);
 	return err ? err : add(cache, id, kind, folder, &file);
 }
+
+static int add_partial(struct symcache *cache, const struct build_id *id, const char *folder,
+		       const struct elf_partial *partial)
+{
+	_cleanup_strbuf_ struct strbuf file = STRBUF_INIT;
+	int err;
+
+	if (!partial->build_id.size)
+		return -ENODATA;
+	if (id && id->size && !build_id_equal(id, &partial->build_id))
+		return -EBADMSG;
+	err = elf_synth_program(partial, &file);
+	return err ? err : add(cache, &partial->build_id, SYMCACHE_ELF, folder, &file);
+}
+
+/* @id or, when that is none, the one in the file. */
+static int image_id(const struct build_id *id, const struct file_image *image,
+		    struct build_id *ret)
+{
+	_cleanup_(elf_file_close) struct elf_file *file = NULL;
+	int err;
+
+	if (id && id->size) {
+		*ret = *id;
+		return 0;
+	}
+	err = elf_file_open_memory(image->data, image->size, &file);
+	if (!err && elf_file_build_id(file, ret))
+		err = -ENODATA;
+	return err;
+}
+
+int symcache_add_image(struct symcache *cache, const struct build_id *id, const char *path,
+		       const struct file_image *image, bool *ret_partial)
+{
+	bool is_partial = file_image_missing(image);
+	struct elf_partial partial;
+	struct build_id own;
+	char folder[PATH_MAX];
+	int err;
+
+	if (!is_partial) {
+		err = image_id(id, image, &own);
+		if (!err)
+			err = symcache_add_file(cache, &own, SYMCACHE_ELF, path, image->data,
+						image->size);
+	} else {
+		err = guest_folder(SYMCACHE_ELF, path, folder, sizeof(folder));
+		if (!err)
+			err = elf_partial_init(&partial, image);
+		if (err)
+			return err;
+		err = add_partial(cache, id, folder, &partial);
+		elf_partial_deinit(&partial);
+	}
+	if (!err && ret_partial)
+		*ret_partial = is_partial;
+	return err;
+}

@@ -20,6 +20,7 @@
 
 #include "base/types.h"
 #include "objfile/build-id.h"
+#include "objfile/file-image.h"
 #include "symbols/elf-synth.h"
 
 enum symcache_kind {
@@ -72,5 +73,15 @@ int symcache_add_module(struct symcache *cache, const char *release, const char 
  */
 int symcache_add_file(struct symcache *cache, const struct build_id *id, enum symcache_kind kind,
 		      const char *path, const void *data, size_t size);
+
+/*
+ * A file that the guest has under @path, as far as it is known, under the build id that is in it;
+ * @id, unless it is NULL or none, must be that. When all is known the file is stored as by
+ * symcache_add_file(); else a small file of the known symbols (elf_synth_program()), which a later
+ * call with more of it replaces, and *@ret_partial (may be NULL) is true. -EBADMSG: another build
+ * id, or not an ELF file; -ENODATA: what is known is not worth storing: no build id, no symbol.
+ */
+int symcache_add_image(struct symcache *cache, const struct build_id *id, const char *path,
+		       const struct file_image *image, bool *ret_partial);
 
 #endif

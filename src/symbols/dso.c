@@ -27,6 +27,7 @@ struct search {
 	const struct dso_sources *sources;
 	struct elf_file *symbols;
 	struct elf_file *runtime;
+	struct elf_file *partial;	/* for when there is no better */
 };
 
 void dso_destroy(struct dso *dso)
@@ -47,6 +48,8 @@ static void search_deinit(struct search *search)
 {
 	if (search->runtime != search->symbols)
 		elf_file_close(search->runtime);
+	if (search->partial != search->symbols)
+		elf_file_close(search->partial);
 	elf_file_close(search->symbols);
 }
 
@@ -67,7 +70,10 @@ static void consider(struct search *search, struct elf_file *file)
 		elf_file_close(file);
 		return;
 	}
-	if (!search->symbols && elf_file_has_symtab(file)) {
+	if (elf_file_is_partial(file)) {
+		used = !search->partial;
+		search->partial = used ? file : search->partial;
+	} else if (!search->symbols && elf_file_has_symtab(file)) {
 		search->symbols = file;
 		used = true;
 	}
@@ -91,9 +97,11 @@ static void try_cached(struct search *search, enum symcache_kind kind)
 {
 	char path[PATH_MAX];
 
-	if (!symcache_find(search->sources->cache, &search->dso->build_id, kind, path,
-			   sizeof(path)))
-		try_file(search, path);
+	if (symcache_find(search->sources->cache, &search->dso->build_id, kind, path,
+			  sizeof(path)))
+		return;
+	try_file(search, path);
+	symcache_touch(path);
 }
 
 /* The host's own file, under the root that was asked for. */
@@ -187,11 +195,27 @@ static int only_memory(int err)
 	return err == -ENOMEM ? err : 0;
 }
 
+/* What was left of the symbols of a program that was stripped. */
+static int add_debugdata(const struct search *search, struct symtab *symtab)
+{
+	_cleanup_(elf_file_close) struct elf_file *packed = NULL;
+	int err;
+
+	if (elf_file_has_symtab(search->symbols))
+		return 0;
+	err = elf_file_open_debugdata(search->runtime, &packed);
+	if (!err)
+		err = elf_file_add_symbols(packed, search->runtime, symtab);
+	return only_memory(err);
+}
+
 static int read_found(struct search *search)
 {
 	_cleanup_(symtab_destroy) struct symtab *symtab = NULL;
 	int err;
 
+	if (!search->symbols && !search->runtime)
+		search->symbols = search->partial;
 	if (!search->symbols)
 		search->symbols = search->runtime;
 	if (!search->runtime)
@@ -201,6 +225,8 @@ static int read_found(struct search *search)
 	err = new_symtab(search->sources, &symtab);
 	if (!err)
 		err = elf_file_add_symbols(search->symbols, search->runtime, symtab);
+	if (!err)
+		err = add_debugdata(search, symtab);
 	if (!err)
 		err = elf_file_add_plt(search->runtime, symtab);
 	if (!err)
@@ -267,7 +293,7 @@ static int load_vdso(struct search *search)
 		consider(search, file);
 	err = read_found(search);
 	search_deinit(search);	/* while the copy is there */
-	search->symbols = search->runtime = NULL;
+	search->symbols = search->runtime = search->partial = NULL;
 	return err;
 }
 

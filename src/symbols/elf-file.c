@@ -7,10 +7,12 @@
 
 #include <fcntl.h>
 #include <gelf.h>
+#include <lzma.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/strbuf.h"
 #include "base/vec.h"
 #include "symbols/elf-synth.h"
 
@@ -18,6 +20,7 @@
 #define MAX_SECTIONS 65536
 #define MAX_SEGMENTS 4096
 #define MAX_SYMBOLS (16U << 20)
+#define MAX_DEBUGDATA (64U << 20)	/* unpacked; also the memory to unpack it */
 
 struct section {
 	Elf_Scn *scn;
@@ -27,7 +30,8 @@ struct section {
 
 struct elf_file {
 	Elf *elf;
-	void *map;		/* to be unmapped; NULL: the caller's memory */
+	void *map;		/* to be unmapped; NULL: the caller's memory, or .unpacked */
+	void *unpacked;		/* to be freed */
 	size_t size;
 	GElf_Ehdr header;
 	VEC(struct section) sections;
@@ -175,6 +179,7 @@ void elf_file_close(struct elf_file *file)
 	elf_end(file->elf);
 	if (file->map)
 		munmap(file->map, file->size);
+	free(file->unpacked);
 	vec_deinit(&file->sections);
 	vec_deinit(&file->loads);
 	free(file);
@@ -324,6 +329,55 @@ int elf_file_debuglink(const struct elf_file *file, char *ret_name, size_t size)
 	if (snprintf(ret_name, size, "%s", (const char *)data->d_buf) >= (int)size)
 		return -ENAMETOOLONG;
 	return 0;
+}
+
+/* One xz stream, in steps so that no size in it has to be believed. */
+static int unpack(const void *data, size_t size, struct strbuf *out)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	lzma_ret status = lzma_stream_decoder(&stream, MAX_DEBUGDATA, 0);
+	int err = 0;
+
+	stream.next_in = data;
+	stream.avail_in = size;
+	while (!err && status == LZMA_OK) {
+		if (out->len > MAX_DEBUGDATA)
+			err = -E2BIG;
+		else
+			err = strbuf_grow(out, MAX(out->len, (size_t)1 << 16));
+		if (err)
+			break;
+		stream.next_out = (u8 *)out->data + out->len;
+		stream.avail_out = out->alloc - out->len;
+		status = lzma_code(&stream, LZMA_FINISH);
+		out->len = (char *)stream.next_out - out->data;
+	}
+	lzma_end(&stream);
+	if (status == LZMA_MEMLIMIT_ERROR)
+		return -E2BIG;
+	if (status == LZMA_MEM_ERROR)
+		return -ENOMEM;
+	return err ? err : status == LZMA_STREAM_END ? 0 : -EBADMSG;
+}
+
+int elf_file_open_debugdata(const struct elf_file *file, struct elf_file **ret)
+{
+	const struct section *section = find_section(file, ".gnu_debugdata");
+	Elf_Data *data = section ? elf_rawdata(section->scn, NULL) : NULL;
+	_cleanup_strbuf_ struct strbuf unpacked = STRBUF_INIT;
+	size_t size;
+	int err;
+
+	if (!data || !data->d_buf)
+		return -ENOENT;
+	err = unpack(data->d_buf, data->d_size, &unpacked);
+	if (err)
+		return err;
+	size = unpacked.len;
+	err = elf_file_open_memory(unpacked.data, size, ret);
+	if (!err)
+		(*ret)->unpacked = strbuf_steal(&unpacked, NULL);
+	return err;
 }
 
 /* A table of symbols with the strings that its names are in. */

@@ -49,6 +49,13 @@ u64 elf_file_text_offset(const struct elf_file *file);
 int elf_file_debuglink(const struct elf_file *file, char *ret_name, size_t size);
 
 /*
+ * The file within .gnu_debugdata: what distributions leave of .symtab when they strip, packed with
+ * xz. -ENOENT: there is none; -EBADMSG: it cannot be unpacked; -E2BIG: it grows beyond any real one
+ * or asks for too much memory. It does not need @file any more.
+ */
+int elf_file_open_debugdata(const struct elf_file *file, struct elf_file **ret);
+
+/*
  * Adds the symbols of @file (.symtab and .dynsym) to @symtab at their *file offsets*, which is how
  * perf addresses objects: mapping offset + (ip - mapping start). Segments are looked up in
  * @runtime, which is @file or the file that @file has the debug information of; NULL: the addresses

@@ -8,7 +8,8 @@
 
 static const char *const names[BUILD_ELF_NR] = {
 	"", ".text", ".data", ".bss", ".comment", ".plt", ".symtab", ".strtab", ".dynsym",
-	".dynstr", ".rela.plt", ".note.gnu.build-id", ".gnu_debuglink", ".shstrtab",
+	".dynstr", ".rela.plt", ".note.gnu.build-id", ".gnu_debuglink", ".gnu_debugdata",
+	".hash", ".dynamic", ".shstrtab",
 };
 
 struct section {
@@ -154,6 +155,40 @@ static u64 add_note(struct builder *b)
 	return s->offset;
 }
 
+/* One bucket: all that counts is how many symbols it says there are. */
+static void add_hash(struct builder *b)
+{
+	struct section *s = start_section(b, BUILD_ELF_HASH, SHT_HASH, 8);
+
+	put(b, 4, 1);
+	put(b, 4, b->spec->nr_dynamic + 1);
+	for (size_t i = 0; i < b->spec->nr_dynamic + 2; i++)
+		put(b, 4, 0);
+	end_section(b, s);
+}
+
+static void add_dynamic(struct builder *b)
+{
+	const struct build_elf_load *load = &b->spec->loads[0];
+	u64 base = load->vaddr - load->offset;
+	const struct section *symbols = &b->sections[BUILD_ELF_DYNSYM];
+	const struct section *strings = &b->sections[BUILD_ELF_DYNSTR];
+	const u64 entries[][2] = {
+		{ DT_SYMTAB, base + symbols->offset },
+		{ DT_STRTAB, base + strings->offset },
+		{ DT_STRSZ, strings->size },
+		{ DT_HASH, base + b->sections[BUILD_ELF_HASH].offset },
+		{ DT_NULL, 0 },
+	};
+	struct section *s = start_section(b, BUILD_ELF_DYNAMIC, SHT_DYNAMIC, 8);
+
+	for (size_t i = 0; i < ARRAY_SIZE(entries); i++) {
+		put_word(b, entries[i][0]);
+		put_word(b, entries[i][1]);
+	}
+	end_section(b, s);
+}
+
 static void add_rest(struct builder *b)
 {
 	struct section *s = start_section(b, BUILD_ELF_COMMENT, SHT_PROGBITS, 1);
@@ -162,6 +197,11 @@ static void add_rest(struct builder *b)
 	if (b->spec->debuglink) {
 		s = start_section(b, BUILD_ELF_DEBUGLINK, SHT_PROGBITS, 4);
 		strbuf_add(b->out, b->spec->debuglink, strlen(b->spec->debuglink) + 1);
+		end_section(b, s);
+	}
+	if (b->spec->debugdata) {
+		s = start_section(b, BUILD_ELF_DEBUGDATA, SHT_PROGBITS, 1);
+		strbuf_add(b->out, b->spec->debugdata->data, b->spec->debugdata->len);
 		end_section(b, s);
 	}
 	s = start_section(b, BUILD_ELF_SHSTRTAB, SHT_STRTAB, 1);
@@ -232,6 +272,8 @@ static void finish(struct builder *b, u64 note)
 {
 	const struct build_elf *spec = b->spec;
 	struct build_elf_load notes = { 0, note, 16 + spec->build_id.size, 0 };
+	const struct section *s = &b->sections[BUILD_ELF_DYNAMIC];
+	struct build_elf_load dynamic = { 0, s->offset, s->size, 0 };
 	struct strbuf header = STRBUF_INIT;
 	u64 segments, sections;
 
@@ -240,12 +282,13 @@ static void finish(struct builder *b, u64 note)
 	for (size_t i = 0; i < spec->nr_loads; i++)
 		put_segment(b, PT_LOAD, &spec->loads[i]);
 	put_segment(b, spec->build_id.size ? PT_NOTE : PT_NULL, &notes);
+	put_segment(b, spec->dynamic_segment ? PT_DYNAMIC : PT_NULL, &dynamic);
 	put_align(b->out, 8);
 	sections = b->out->len;
 	for (unsigned int i = 0; i < BUILD_ELF_NR; i++)
 		put_section(b, &b->sections[i]);
 	put_header(&(struct builder){ .spec = spec, .out = &header }, segments,
-		   spec->nr_loads + 1, sections);
+		   spec->nr_loads + 2, sections);
 	memcpy(b->out->data, header.data, header.len);
 	strbuf_deinit(&header);
 }
@@ -267,6 +310,10 @@ void build_elf(const struct build_elf *spec, struct strbuf *out)
 		add_table(&b, BUILD_ELF_DYNSYM, SHT_DYNSYM, spec->dynamic, spec->nr_dynamic);
 	if (spec->nr_plt)
 		add_relocations(&b);
+	if (spec->dynamic_segment) {
+		add_hash(&b);
+		add_dynamic(&b);
+	}
 	note = add_note(&b);
 	add_rest(&b);
 	finish(&b, note);

@@ -23,6 +23,9 @@ enum build_elf_section {
 	BUILD_ELF_RELPLT,
 	BUILD_ELF_NOTE,
 	BUILD_ELF_DEBUGLINK,
+	BUILD_ELF_DEBUGDATA,
+	BUILD_ELF_HASH,
+	BUILD_ELF_DYNAMIC,
 	BUILD_ELF_SHSTRTAB,
 	BUILD_ELF_NR,
 };
@@ -54,6 +57,8 @@ struct build_elf {
 	struct build_id build_id;
 	bool note_in_segment;			/* and not in a section */
 	const char *debuglink;
+	const struct strbuf *debugdata;		/* what .gnu_debugdata contains */
+	bool dynamic_segment;			/* that leads to .dynsym, by the first load */
 	bool is_debug;				/* sections have no contents */
 };
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <lzma.h>
 #include <stdio.h>
 
 #include "build-elf.h"
@@ -358,6 +359,80 @@ static void test_synth(void **state)
 	}
 }
 
+static void pack(const struct strbuf *from, struct strbuf *to)
+{
+	size_t len = 0;
+
+	assert_int_equal(strbuf_grow(to, lzma_stream_buffer_bound(from->len)), 0);
+	assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC32, NULL, (u8 *)from->data,
+						 from->len, (u8 *)to->data, &len, to->alloc),
+			 LZMA_OK);
+	to->len = len;
+}
+
+/* Opens what is packed in a file with @contents in .gnu_debugdata. */
+static int open_packed(const struct strbuf *contents, struct elf_file **ret)
+{
+	const struct build_elf spec = { .type = ET_DYN, .debugdata = contents };
+	_cleanup_strbuf_ struct strbuf image = STRBUF_INIT;
+	_cleanup_(elf_file_close) struct elf_file *file = NULL;
+
+	build_elf(&spec, &image);
+	assert_int_equal(elf_file_open_memory(image.data, image.len, &file), 0);
+	return elf_file_open_debugdata(file, ret);
+}
+
+static void test_debugdata(void **state)
+{
+	static const struct build_elf_symbol symbol = {
+		"hidden", 0x401000, 16, ELF64_ST_INFO(STB_LOCAL, STT_FUNC), 0, BUILD_ELF_TEXT
+	};
+	const struct build_elf inner = {
+		.type = ET_DYN, .is_debug = true, .symbols = &symbol, .nr_symbols = 1,
+	};
+	_cleanup_strbuf_ struct strbuf image = STRBUF_INIT, packed = STRBUF_INIT;
+	_cleanup_(elf_file_close) struct elf_file *file = NULL;
+	_cleanup_(symtab_destroy) struct symtab *symtab = NULL;
+
+	(void)state;
+	build_elf(&inner, &image);
+	pack(&image, &packed);
+	assert_int_equal(open_packed(&packed, &file), 0);
+	assert_int_equal(symtab_create(&symtab), 0);
+	assert_int_equal(elf_file_add_symbols(file, NULL, symtab), 0);
+	assert_int_equal(symtab_finish(symtab), 0);
+	assert_int_equal(symtab_find_name(symtab, "hidden")->start, 0x401000);
+	for (size_t size = packed.len - 1; size; size--) {
+		struct elf_file *none = NULL;
+
+		packed.len = size;
+		assert_int_equal(open_packed(&packed, &none), -EBADMSG);
+	}
+}
+
+/* Not there, not packed, not ELF inside, and a bomb. */
+static void test_bad_debugdata(void **state)
+{
+	_cleanup_strbuf_ struct strbuf text = STRBUF_INIT, packed = STRBUF_INIT;
+	const struct build_elf plain = { .type = ET_DYN };
+	_cleanup_strbuf_ struct strbuf image = STRBUF_INIT, bomb = STRBUF_INIT;
+	_cleanup_(elf_file_close) struct elf_file *file = NULL;
+	struct elf_file *none = NULL;
+
+	(void)state;
+	build_elf(&plain, &image);
+	assert_int_equal(elf_file_open_memory(image.data, image.len, &file), 0);
+	assert_int_equal(elf_file_open_debugdata(file, &none), -ENOENT);
+	strbuf_adds(&text, "no ELF file, and not packed");
+	assert_int_equal(open_packed(&text, &none), -EBADMSG);
+	pack(&text, &packed);
+	assert_int_equal(open_packed(&packed, &none), -EBADMSG);
+	strbuf_reset(&packed);
+	strbuf_add_zeros(&bomb, 200 << 20);
+	pack(&bomb, &packed);
+	assert_int_equal(open_packed(&packed, &none), -E2BIG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -371,6 +446,8 @@ int main(void)
 		cmocka_unit_test(test_truncated),
 		cmocka_unit_test(test_not_elf),
 		cmocka_unit_test(test_synth),
+		cmocka_unit_test(test_debugdata),
+		cmocka_unit_test(test_bad_debugdata),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
