@@ -556,7 +556,8 @@ static int read_at_start(struct perfdata_header *header, int fd, bool seekable,
 		return 0;
 	}
 	if (!seekable) {
-		*ret_why = "a file of perf's normal form cannot be read from a pipe";
+		*ret_why = "a pipe carries only what `perf record -o -` writes; save this to a "
+			   "file and give that with -i FILE or <FILE";
 		return -EOPNOTSUPP;
 	}
 	if (fstat(fd, &st) < 0)

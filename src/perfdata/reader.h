@@ -85,9 +85,9 @@ struct perfdata_record {
 };
 
 /*
- * Opens @path ("-": standard input, which may be perf's pipe form). -EBADMSG: not a perf.data
- * file; -ENODATA: it ends early; -EOPNOTSUPP: a form not known. @ret_why (may be NULL) then says
- * what, as a constant, or is NULL when the error says all.
+ * Opens @path ("-": standard input; a pipe carries perf's pipe form only). -EBADMSG: not a
+ * perf.data file; -ENODATA: it ends early; -EOPNOTSUPP: a form not known. @ret_why (may be NULL)
+ * then says what, as a constant, or is NULL when the error says all.
  */
 int perfdata_reader_open(const char *path, struct perfdata_reader **ret, const char **ret_why);
 

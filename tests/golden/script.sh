@@ -50,6 +50,19 @@ same "pipe form on standard input" "$("$KVMPROF" script -i pipe.data | cksum)" "
 same "pipe form through a pipe" "$(cksum <ours.txt)" \
 	"$(dd if=pipe.data bs=4k 2>/dev/null | "$KVMPROF" script -i - | cksum)"
 
+# A file on standard input, wherever the shell has read it to; through a pipe it is refused.
+same "a file on standard input" "$("$KVMPROF" script -i plain.data | cksum)" \
+	"$("$KVMPROF" script -i - <plain.data | cksum)"
+same "a file on standard input, not at its start" "$("$KVMPROF" script -i plain.data | cksum)" \
+	"$({ dd bs=100 count=1 of=/dev/null 2>/dev/null; "$KVMPROF" script -i -; } <plain.data | cksum)"
+same "report of a file on standard input" "$("$KVMPROF" report -i plain.data | cksum)" \
+	"$("$KVMPROF" report -i - <plain.data | cksum)"
+for command in script report; do
+	# shellcheck disable=SC2002 # a pipe is the point
+	said=$(cat plain.data | "$KVMPROF" $command -i - 2>&1) && fail "$command: a file through a pipe"
+	contains "$command: a file through a pipe: what to do" "$said" "give that with -i FILE or <FILE"
+done
+
 # Every form that the unit tests build: both byte orders, piped, two events, compressed. Not
 # piped in the other byte order (3 and 7), where perf 6.1 takes some fields as they are.
 mkdir forms
