@@ -68,6 +68,9 @@ struct capture_options {
 int capture_probe(struct vm_host *host, const struct vm *vm, enum capture_mode mode,
 		  const char **ret_why);
 
+/* The part of that which lies with @vm, where the host can do @mode. Asks nobody: cheap. */
+int capture_probe_vm(const struct vm *vm, enum capture_mode mode, const char **ret_why);
+
 /* The mode that AUTO means here, and why, as a constant. */
 int capture_choose(struct vm_host *host, const struct vm *vm, enum capture_mode *ret_mode,
 		   const char **ret_why);

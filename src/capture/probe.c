@@ -26,13 +26,27 @@ static bool kvm_syncs_registers(void)
 /* Any vCPU whose kvm_run page was not found in the VMM. */
 static bool run_page_missing(const struct vm *vm)
 {
-	if (!vm)
-		return false;
 	vec_for_each(&vm->vcpus, vcpu) {
 		if (vcpu->tid && !vcpu->run_hva)
 			return true;
 	}
 	return false;
+}
+
+int capture_probe_vm(const struct vm *vm, enum capture_mode mode, const char **ret_why)
+{
+	const char *why = NULL;
+
+	if (vm->confidential)
+		why = "a confidential guest: its memory and registers are encrypted";
+	else if (mode == CAPTURE_DEFERRED && !vm->kick_signal)
+		why = "it is not known which signal kicks this VMM's vCPUs (--kick-signal)";
+	else if (mode != CAPTURE_INLINE && run_page_missing(vm))
+		why = "a vCPU's kvm_run page was not found in the VMM";
+	if (!why)
+		return 0;
+	*ret_why = why;
+	return -EOPNOTSUPP;
 }
 
 #ifdef HAVE_BPF
@@ -83,50 +97,48 @@ static int probe_inline(struct vm_host *host, const char **ret_why)
 	return *ret_why ? -EOPNOTSUPP : 0;
 }
 
-static int probe_run_page(const struct vm *vm, const char **ret_why)
+static int probe_registers(const char **ret_why)
 {
-	if (!kvm_syncs_registers()) {
-		*ret_why = "KVM does not store registers in kvm_run (KVM_CAP_SYNC_REGS)";
-		return -EOPNOTSUPP;
-	}
-	if (run_page_missing(vm)) {
-		*ret_why = "a vCPU's kvm_run page was not found in the VMM";
-		return -EOPNOTSUPP;
-	}
-	return 0;
+	if (kvm_syncs_registers())
+		return 0;
+	*ret_why = "KVM does not store registers in kvm_run (KVM_CAP_SYNC_REGS)";
+	return -EOPNOTSUPP;
 }
 
-static int probe_deferred(const struct vm *vm, const char **ret_why)
+static int probe_deferred(const char **ret_why)
 {
 	int err = probe_bpf(ret_why);
 
-	if (err)
-		return err;
-	if (vm && !vm->kick_signal) {
-		*ret_why = "it is not known which signal kicks this VMM's vCPUs (--kick-signal)";
+	return err ? err : probe_registers(ret_why);
+}
+
+static int probe_host(struct vm_host *host, enum capture_mode mode, const char **ret_why)
+{
+	switch (mode) {
+	case CAPTURE_INLINE:
+		return probe_inline(host, ret_why);
+	case CAPTURE_DEFERRED:
+		return probe_deferred(ret_why);
+	case CAPTURE_PTRACE:
+		return probe_registers(ret_why);
+	default:
+		*ret_why = "not a capture mode";
 		return -EOPNOTSUPP;
 	}
-	return probe_run_page(vm, ret_why);
 }
 
 int capture_probe(struct vm_host *host, const struct vm *vm, enum capture_mode mode,
 		  const char **ret_why)
 {
-	if (vm && vm->confidential) {
-		*ret_why = "a confidential guest: its memory and registers are encrypted";
-		return -EOPNOTSUPP;
-	}
-	switch (mode) {
-	case CAPTURE_INLINE:
-		return probe_inline(host, ret_why);
-	case CAPTURE_DEFERRED:
-		return probe_deferred(vm, ret_why);
-	case CAPTURE_PTRACE:
-		return probe_run_page(vm, ret_why);
-	default:
-		*ret_why = "not a capture mode";
-		return -EOPNOTSUPP;
-	}
+	int err;
+
+	/* Of a confidential guest nothing else matters. */
+	if (vm && vm->confidential)
+		return capture_probe_vm(vm, mode, ret_why);
+	err = probe_host(host, mode, ret_why);
+	if (!err && vm)
+		err = capture_probe_vm(vm, mode, ret_why);
+	return err;
 }
 
 int capture_choose(struct vm_host *host, const struct vm *vm, enum capture_mode *ret_mode,

@@ -170,6 +170,9 @@ static int list_vms(struct vm_host *host, const struct list_style *style)
 		log_error_errno(err, "cannot read KVM's state");
 		return STATUS_FAILURE;
 	}
+	vec_for_each(&list.unread, unread)
+		log_warning("a guest of process %d cannot be shown: %s", unread->pid,
+			    error_text(unread->error));
 	if (list.vms.nr || opt.json)
 		err = show(host, &list, style);
 	else if (opt.pid)

@@ -266,6 +266,20 @@ static void clear_progress(void)
 		fputs("\r\033[K", stderr);
 }
 
+static void say_notice(const struct recorder_notice *notice, void *arg)
+{
+	const char *what = notice->partly ? "recorded without what is new" : "not recorded";
+
+	(void)arg;
+	clear_progress();
+	if (notice->instead)
+		log_warning("guest %s is %s: %s; with --vm and --capture %s it can be",
+			    notice->name, what, notice->why, capture_mode_name(notice->instead));
+	else
+		log_warning("guest %s is %s: %s (%s)", notice->name, what, notice->why,
+			    error_text(notice->error));
+}
+
 /* Until time, command, signal or the last VM ends. *@ret_child is the command's wait status. */
 static int run(struct recorder *recorder, struct child *child, int *ret_child)
 {
@@ -475,6 +489,7 @@ int cmd_record(int argc, char **argv)
 	options.name = opt.vm;
 	options.all = opt.all;
 	options.path = opt.output;
+	options.on_notice = say_notice;
 	if (fill_kick_signal(&options.kick_signal) || fill_capture(&options.capture, &event_why) ||
 	    check_output())
 		return STATUS_FAILURE;

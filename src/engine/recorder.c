@@ -11,12 +11,14 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "engine/recording.h"
+#include "engine/refusals.h"
 #include "mem/process.h"
 
 #define RESCAN_NS 500000000ULL		/* how soon a new vCPU, slot or VM is noticed */
 #define IDENTIFY_RETRY_NS 1000000000ULL	/* a guest that boots has no kernel yet */
 #define REFRESH_NS 1000000000ULL	/* module lists are not read more often */
 #define NOTE_LOST_NS 200000000ULL	/* how soon a file tells of events that were lost */
+#define PATIENCE 4			/* rescans before a VM that came meanwhile is given up */
 #define NR_PEEKS 8			/* vCPUs that are asked for the guest's kernel */
 
 /* One VM that is or was recorded. Its place in the array is the wire records' vm index. */
@@ -41,6 +43,8 @@ struct recorder {
 	const char *mode_why;
 	bool several;			/* files carry the VM's name */
 	VEC(struct target *) targets;
+	struct refusals refused;	/* VMs that are not recorded */
+	struct refusals behind;		/* targets whose newest state capture does not have */
 	u64 next_rescan;
 	u64 next_note_lost;
 	int error;
@@ -56,7 +60,6 @@ static void target_destroy(struct target *target)
 	free(target->path);
 	free(target);
 }
-DEFINE_CLEANUP(struct target *, target_destroy)
 
 /*
  * "PATH", or "PATH.NAME" when there can be several. A guest that was recorded before (it booted
@@ -132,38 +135,54 @@ static void identify(struct recorder *recorder, u32 index)
 		configure(recorder, index);
 }
 
-/* Takes @vm over, also on failure, of which @ret_why says what could not be done. */
-static int add_target(struct recorder *recorder, struct vm *vm, const char **ret_why)
+/* A target for @vm, which it borrows until add_target() is done with it. */
+static int make_target(struct recorder *recorder, struct vm *vm, struct target **ret,
+		       const char **ret_why)
 {
-	_cleanup_(target_destroy) struct target *target = calloc(1, sizeof(*target));
-	u32 index = recorder->targets.nr;
+	struct target *target = calloc(1, sizeof(*target));
 	int err;
 
-	if (!target) {
-		vm_destroy(vm);
+	*ret_why = "out of memory";
+	if (!target)
 		return -ENOMEM;
-	}
 	target->vm = vm;
 	*ret_why = "the guest's memory cannot be read";
 	err = choose_path(recorder, vm, &target->path);
 	if (!err)
 		err = mem_process_open(vm->pid, vm->start_time, &vm->slots, &target->mem);
-	if (err)
-		return err;
-	*ret_why = "the recording cannot be written (see -o)";
-	err = create_recording(recorder, target);
+	if (!err) {
+		*ret_why = "the recording cannot be written (see -o)";
+		err = create_recording(recorder, target);
+	}
 	if (!err)
 		err = vec_push(&recorder->targets, target);
-	if (err)
-		return err;
-	target = NULL;
-	*ret_why = "the guest's vCPUs cannot be followed";
-	err = capture_set_vm(recorder->capture, index, vm);
 	if (err) {
-		target_destroy(recorder->targets.data[index]);
-		recorder->targets.nr--;
+		target->vm = NULL;
+		target_destroy(target);
 		return err;
 	}
+	*ret = target;
+	return 0;
+}
+
+/* Takes *@vm over; on failure it is still the caller's, and @ret_why says what did not work. */
+static int add_target(struct recorder *recorder, struct vm **vm, const char **ret_why)
+{
+	u32 index = recorder->targets.nr;
+	struct target *target;
+	int err = make_target(recorder, *vm, &target, ret_why);
+
+	if (err)
+		return err;
+	*ret_why = "the guest's vCPUs cannot be followed";
+	err = capture_set_vm(recorder->capture, index, *vm);
+	if (err) {
+		recorder->targets.nr--;
+		target->vm = NULL;
+		target_destroy(target);
+		return err;
+	}
+	*vm = NULL;
 	identify(recorder, index);
 	return 0;
 }
@@ -223,6 +242,77 @@ static bool was_target(const struct recorder *recorder, const struct vm *vm)
 	return false;
 }
 
+/* Whether @vm can be recorded in the mode in use. */
+static int check_vm(const struct recorder *recorder, const struct vm *vm, const char **ret_why)
+{
+	enum capture_mode mode = recorder->mode;
+
+	if (mode == CAPTURE_DEFERRED && recorder->options.kick_signal && !vm->kick_signal) {
+		*ret_why = "this VMM does not catch that signal, which would end it";
+		return -EPERM;
+	}
+	return capture_probe_vm(vm, mode, ret_why);
+}
+
+static void tell(const struct recorder *recorder, const struct recorder_notice *notice)
+{
+	if (recorder->options.on_notice)
+		recorder->options.on_notice(notice, recorder->options.notice_arg);
+}
+
+/* Stopping the threads works with any VMM, where it works at all. */
+static enum capture_mode mode_instead(const struct recorder *recorder, const struct vm *vm)
+{
+	const char *why;
+
+	if (recorder->mode == CAPTURE_PTRACE || !check_vm(recorder, vm, &why) ||
+	    capture_probe(recorder->host, vm, CAPTURE_PTRACE, &why))
+		return CAPTURE_AUTO;
+	return CAPTURE_PTRACE;
+}
+
+/* Adds *@vm, or tells of it when that has failed @rounds times. */
+static int try_target(struct recorder *recorder, struct vm **vm, unsigned int rounds,
+		      const char **ret_why)
+{
+	int err = check_vm(recorder, *vm, ret_why);
+
+	if (!err)
+		err = add_target(recorder, vm, ret_why);
+	/* One of many may have ended since it was found. */
+	if (!err || err == -ESRCH)
+		return err;
+	log_debug("guest %s: %s: %s", (*vm)->name, *ret_why, error_text(err));
+	if (refusals_note(&recorder->refused, (*vm)->kvm, (*vm)->pid, rounds))
+		tell(recorder, &(struct recorder_notice){
+			.name = (*vm)->name,
+			.why = *ret_why,
+			.error = err,
+			.instead = mode_instead(recorder, *vm),
+		});
+	return err;
+}
+
+/* VMs whose name is not known, and may not be the one that was asked for. */
+static void tell_unread(struct recorder *recorder, const struct vm_list *list, unsigned int rounds)
+{
+	if (recorder->options.name)
+		return;
+	vec_for_each(&list->unread, unread) {
+		char name[32];
+
+		if (unread->error == -EAGAIN ||
+		    !refusals_note(&recorder->refused, unread->kvm, unread->pid, rounds))
+			continue;
+		snprintf(name, sizeof(name), "of process %d", unread->pid);
+		tell(recorder, &(struct recorder_notice){
+			.name = name,
+			.why = "its state cannot be read",
+			.error = unread->error,
+		});
+	}
+}
+
 static int finish_target(struct recorder *recorder, u32 index)
 {
 	struct target *target = recorder->targets.data[index];
@@ -278,8 +368,8 @@ static bool is_there(const struct vm_list *list, const struct target *target)
 	vec_for_each(&list->vms, vm)
 		if (*vm && (*vm)->kvm == target->vm->kvm && (*vm)->pid == target->vm->pid)
 			return true;
-	vec_for_each(&list->unread, kvm)
-		if (*kvm == target->vm->kvm)
+	vec_for_each(&list->unread, unread)
+		if (unread->kvm == target->vm->kvm)
 			return true;
 	return false;
 }
@@ -305,6 +395,39 @@ static void restart(struct recorder *recorder, u32 index)
 	recorder->next_rescan = 0;
 }
 
+/* Follows what became of a target. */
+static void follow_target(struct recorder *recorder, u32 index, struct vm *vm)
+{
+	int err = update_target(recorder, index, vm);
+
+	if (!err || err == -ESRCH)
+		return;
+	log_debug("guest %s: its new state cannot be followed: %s", vm->name, error_text(err));
+	if (refusals_note(&recorder->behind, vm->kvm, vm->pid, PATIENCE))
+		tell(recorder, &(struct recorder_notice){
+			.name = vm->name,
+			.why = "its new vCPUs or memory cannot be followed",
+			.error = err,
+			.partly = true,
+		});
+}
+
+static void follow_list(struct recorder *recorder, struct vm_list *list)
+{
+	vec_for_each(&list->vms, place) {
+		const char *why;
+		u32 index;
+
+		if (find_target(recorder, *place, &index))
+			follow_target(recorder, index, TAKE_PTR(*place));
+		else if (recorder->options.all || was_target(recorder, *place))
+			try_target(recorder, place, PATIENCE, &why);
+	}
+	tell_unread(recorder, list, PATIENCE);
+	refusals_next_round(&recorder->refused);
+	refusals_next_round(&recorder->behind);
+}
+
 /* Brings targets and capture up to what runs now. */
 static int rescan(struct recorder *recorder)
 {
@@ -320,19 +443,7 @@ static int rescan(struct recorder *recorder)
 	if (err)
 		return err;
 	drop_gone(recorder, &list);
-	vec_for_each(&list.vms, place) {
-		struct vm *vm = *place;
-		const char *why = "its state cannot be taken over";
-		pid_t pid = vm->pid;
-		u32 index;
-
-		if (find_target(recorder, vm, &index))
-			err = update_target(recorder, index, TAKE_PTR(*place));
-		else if ((recorder->options.all && !vm->confidential) || was_target(recorder, vm))
-			err = add_target(recorder, TAKE_PTR(*place), &why);
-		if (err && err != -ESRCH)
-			log_debug("a VM of pid %d: %s: %s", pid, why, error_text(err));
-	}
+	follow_list(recorder, &list);
 	vm_list_deinit(&list);
 	return 0;
 }
@@ -357,11 +468,11 @@ static int select_vms(struct recorder *recorder, struct vm_list *list, const cha
 	for (size_t i = 0; i < list->vms.nr; i++) {
 		struct vm *vm = list->vms.data[i];
 
-		if (!wanted(recorder, vm) || (options->all && vm->confidential)) {
+		if (!wanted(recorder, vm)) {
 			vm_destroy(vm);
 			continue;
 		}
-		if (vm->confidential) {
+		if (vm->confidential && !options->all) {
 			*ret_why = vm->confidential_kind;
 			while (i < list->vms.nr)
 				vm_destroy(list->vms.data[i++]);
@@ -371,6 +482,10 @@ static int select_vms(struct recorder *recorder, struct vm_list *list, const cha
 		list->vms.data[nr++] = vm;
 	}
 	list->vms.nr = nr;
+	if (!nr && !options->all && list->unread.nr) {
+		*ret_why = "the guest's state cannot be read";
+		return list->unread.data[0].error;
+	}
 	if (!nr && !options->all)
 		return no_vm(options, ret_why);
 	if (nr > 1 && !options->all && !options->pid) {
@@ -381,19 +496,38 @@ static int select_vms(struct recorder *recorder, struct vm_list *list, const cha
 	return 0;
 }
 
-static int choose_mode(struct recorder *recorder, const struct vm *vm, const char **ret_why)
+/* The mode that the first VM for which there is one has; without any, the host's. */
+static int choose_auto(struct recorder *recorder, const struct vm_list *list,
+		       const char **ret_why)
 {
-	enum capture_mode asked = recorder->options.capture.mode;
+	int err = -ENOENT;
 
-	if (asked == CAPTURE_AUTO)
-		return capture_choose(recorder->host, vm, &recorder->mode, &recorder->mode_why);
-	if (asked == CAPTURE_DEFERRED && vm && recorder->options.kick_signal && !vm->kick_signal) {
-		*ret_why = "this VMM does not catch that signal, which would end it";
-		return -EPERM;
+	vec_for_each(&list->vms, vm) {
+		err = capture_choose(recorder->host, *vm, &recorder->mode, ret_why);
+		if (!err)
+			break;
 	}
-	recorder->mode = asked;
+	if (err && (!list->vms.nr || recorder->options.all))
+		err = capture_choose(recorder->host, NULL, &recorder->mode, ret_why);
+	if (!err)
+		recorder->mode_why = *ret_why;
+	return err;
+}
+
+/* One mode for all. With -a what keeps a VM from it is that VM's matter. */
+static int choose_mode(struct recorder *recorder, const struct vm_list *list,
+		       const char **ret_why)
+{
+	const struct recorder_options *options = &recorder->options;
+	bool alone = list->vms.nr && !options->all;
+	int err;
+
+	if (options->capture.mode == CAPTURE_AUTO)
+		return choose_auto(recorder, list, ret_why);
+	recorder->mode = options->capture.mode;
 	recorder->mode_why = "as asked";
-	return capture_probe(recorder->host, vm, asked, ret_why);
+	err = alone ? check_vm(recorder, list->vms.data[0], ret_why) : 0;
+	return err ? err : capture_probe(recorder->host, NULL, recorder->mode, ret_why);
 }
 
 static void on_sample(const struct sample *sample, void *arg)
@@ -424,16 +558,41 @@ static int open_capture(struct recorder *recorder, const char **ret_why)
 			      ret_why);
 }
 
-static int add_all(struct recorder *recorder, struct vm_list *list, const char **ret_why)
+/* Without -a: all that was asked for, or nothing. */
+static int add_asked(struct recorder *recorder, struct vm_list *list, const char **ret_why)
 {
 	vec_for_each(&list->vms, place) {
-		int err = add_target(recorder, TAKE_PTR(*place), ret_why);
+		int err = check_vm(recorder, *place, ret_why);
 
-		/* One of many may have ended since it was found. */
-		if (err && (err != -ESRCH || !recorder->options.all))
+		if (!err)
+			err = add_target(recorder, place, ret_why);
+		if (err)
 			return err;
 	}
 	return 0;
+}
+
+/*
+ * With -a: what can be recorded, now and later. When none of the VMs can for a reason that is not
+ * the VM's own, nor will those be that come later.
+ */
+static int add_all(struct recorder *recorder, struct vm_list *list, const char **ret_why)
+{
+	int first = 0;
+
+	vec_for_each(&list->vms, place) {
+		const char *why;
+		bool fit = !check_vm(recorder, *place, &why);
+		int err = try_target(recorder, place, 1, &why);
+
+		if (err && err != -ESRCH && fit && !first) {
+			first = err;
+			*ret_why = why;
+		}
+	}
+	tell_unread(recorder, list, 1);
+	refusals_next_round(&recorder->refused);
+	return recorder->targets.nr ? 0 : first;
 }
 
 int recorder_create(struct vm_host *host, const struct recorder_options *options,
@@ -455,11 +614,12 @@ int recorder_create(struct vm_host *host, const struct recorder_options *options
 	if (!err)
 		err = select_vms(recorder, &list, ret_why);
 	if (!err)
-		err = choose_mode(recorder, list.vms.nr ? list.vms.data[0] : NULL, ret_why);
+		err = choose_mode(recorder, &list, ret_why);
 	if (!err)
 		err = open_capture(recorder, ret_why);
 	if (!err)
-		err = add_all(recorder, &list, ret_why);
+		err = options->all ? add_all(recorder, &list, ret_why) :
+				     add_asked(recorder, &list, ret_why);
 	vm_list_deinit(&list);
 	if (err) {
 		recorder_destroy(recorder);
@@ -477,6 +637,8 @@ void recorder_destroy(struct recorder *recorder)
 	vec_for_each(&recorder->targets, target)
 		target_destroy(*target);
 	vec_deinit(&recorder->targets);
+	refusals_deinit(&recorder->refused);
+	refusals_deinit(&recorder->behind);
 	free(recorder);
 }
 

@@ -14,6 +14,19 @@
 #include "symbols/cache.h"
 #include "vm/vm.h"
 
+/*
+ * A VM that cannot be recorded, or not whole, while others are: told once for each, and of VMs
+ * that come while recording only if it stays so. Strings are valid during the call only.
+ */
+struct recorder_notice {
+	const char *name;	/* of the VM; "of process PID" when that is not known */
+	const char *why;	/* what stands in the way, and what can be done about it */
+	int error;
+	bool partly;		/* it is recorded, as it was before it changed */
+	enum capture_mode instead;	/* in which it could be, by itself; CAPTURE_AUTO: none */
+};
+typedef void (*recorder_notice_fn)(const struct recorder_notice *notice, void *arg);
+
 struct recorder_options {
 	/* Which VMs: exactly one of these, or none for the only one there is. */
 	pid_t pid;			/* all VMs of this VMM */
@@ -26,6 +39,9 @@ struct recorder_options {
 	struct guest_cache *kernels;	/* guest kernels parsed before; may be NULL */
 	struct symcache *symcache;	/* where guests' symbols go; may be NULL */
 	const char *const *cmdline;
+
+	recorder_notice_fn on_notice;	/* may be NULL */
+	void *notice_arg;
 };
 
 /* What one VM's recording came to. */

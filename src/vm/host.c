@@ -454,11 +454,12 @@ int vm_host_scan(struct vm_host *host, pid_t pid, struct vm_list *ret)
 		if (pid && found->pid != pid)
 			continue;
 		err = add_vm(host, found, &list);
-		/* What is gone by now is gone; what we cannot have is an error. */
-		if (err == -EAGAIN)
-			err = vec_push(&list.unread, found->kvm);
-		else if (err == -ESRCH || err == -EFAULT)
+		/* What is gone by now is gone; what we cannot have does not keep us from others. */
+		if (err == -ESRCH || err == -EFAULT)
 			err = 0;
+		else if (err && err != -ENOMEM)
+			err = vec_push(&list.unread,
+				       (struct vm_unread){ found->kvm, found->pid, err });
 	}
 	vec_deinit(&search.found);
 	if (err) {

@@ -73,9 +73,14 @@ enum vm_source vm_host_source(const struct vm_host *host, const char **ret_why);
  * All VMs now, or those of VMM @pid when it is not 0, by pid. A VM that goes away meanwhile is left
  * out. The caller frees with vm_list_deinit().
  */
+struct vm_unread {
+	u64 kvm;
+	pid_t pid;
+	int error;		/* -EAGAIN: it changed faster than we read */
+};
 struct vm_list {
 	VEC(struct vm *) vms;
-	VEC(u64) unread;	/* .kvm of those that are there, but changed faster than we read */
+	VEC(struct vm_unread) unread;	/* are there, but could not be read */
 };
 int vm_host_scan(struct vm_host *host, pid_t pid, struct vm_list *ret);
 void vm_list_deinit(struct vm_list *list);

@@ -156,12 +156,39 @@ static void test_too_many_vms(void **state)
 	capture_destroy(capture);
 }
 
+static void test_probe_vm(void **state)
+{
+	struct vm vm = { .kick_signal = SIGUSR1 };
+	const char *why = NULL;
+
+	(void)state;
+	assert_int_equal(vec_push(&vm.vcpus, (struct vm_vcpu){ .id = 0 }), 0);
+	for (enum capture_mode mode = CAPTURE_INLINE; mode < CAPTURE_NR; mode++)
+		assert_int_equal(capture_probe_vm(&vm, mode, &why), 0);
+	assert_null(why);
+	vm.kick_signal = 0;
+	assert_int_equal(capture_probe_vm(&vm, CAPTURE_DEFERRED, &why), -EOPNOTSUPP);
+	assert_non_null(strstr(why, "--kick-signal"));
+	assert_int_equal(capture_probe_vm(&vm, CAPTURE_PTRACE, &why), 0);
+	vm.vcpus.data[0].tid = 1;	/* it runs, and its page is not known */
+	assert_int_equal(capture_probe_vm(&vm, CAPTURE_PTRACE, &why), -EOPNOTSUPP);
+	assert_non_null(strstr(why, "kvm_run"));
+	assert_int_equal(capture_probe_vm(&vm, CAPTURE_INLINE, &why), 0);
+	vm.confidential = true;
+	for (enum capture_mode mode = CAPTURE_INLINE; mode < CAPTURE_NR; mode++) {
+		assert_int_equal(capture_probe_vm(&vm, mode, &why), -EOPNOTSUPP);
+		assert_non_null(strstr(why, "confidential"));
+	}
+	vec_deinit(&vm.vcpus);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_outside_guest),
 		cmocka_unit_test(test_not_stopped_in_guest),
 		cmocka_unit_test(test_too_many_vms),
+		cmocka_unit_test(test_probe_vm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
