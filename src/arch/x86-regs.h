@@ -38,6 +38,8 @@ enum x86_pt_regs_slot {
 #define X86_PT_REGS_SIZE (X86_PT_NR * sizeof(u64))
 #define X86_PT_IRET_OFFSET (X86_PT_RIP * sizeof(u64))
 
+#define X86_USER32_CS 0x23	/* of 32-bit programs; arch/x86/include/asm/segment.h */
+
 /*
  * Privilege level of the code that a saved CS belongs to. Only the lower 16 bits are CS: FRED
  * (6.9) keeps more of its own above.

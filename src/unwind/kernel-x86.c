@@ -14,8 +14,8 @@
 
 #include "arch/x86-regs.h"
 
-#define NR_GPRS (X86_R15 + 1)
-#define ALL_GPRS ((1U << NR_GPRS) - 1)
+#define NR_GPRS USER_NR_GPRS
+#define ALL_GPRS USER_ALL_GPRS
 #define NO_STACK (-1)
 
 struct walk {
@@ -239,8 +239,11 @@ static enum stop_reason enter_interrupted(struct walk *w, const struct cfi_row *
 
 	if (x86_cs_cpl(cs) == 3) {
 		w->end->user_regs = true;
-		w->end->user_pc = pc;
-		w->end->user_sp = sp;
+		w->end->user_32 = (u16)cs == X86_USER32_CS;
+		w->end->user.pc = pc;
+		memcpy(w->end->user.gpr, w->gpr, sizeof(w->gpr));
+		w->end->user.gpr[X86_RSP] = sp;
+		w->end->user.known = w->known | 1U << X86_RSP;
 		return STOP_COMPLETE;
 	}
 	if (x86_cs_cpl(cs) != 0)
@@ -255,22 +258,6 @@ static enum stop_reason enter_interrupted(struct walk *w, const struct cfi_row *
 	return STOP_NONE;
 }
 
-static void load_gprs(struct walk *w, const u64 *regs)
-{
-	static const u8 slots[NR_GPRS] = {
-		[X86_RAX] = X86_PT_RAX, [X86_RDX] = X86_PT_RDX, [X86_RCX] = X86_PT_RCX,
-		[X86_RBX] = X86_PT_RBX, [X86_RSI] = X86_PT_RSI, [X86_RDI] = X86_PT_RDI,
-		[X86_RBP] = X86_PT_RBP, [X86_RSP] = X86_PT_RSP, [X86_R8] = X86_PT_R8,
-		[X86_R9] = X86_PT_R9, [X86_R10] = X86_PT_R10, [X86_R11] = X86_PT_R11,
-		[X86_R12] = X86_PT_R12, [X86_R13] = X86_PT_R13, [X86_R14] = X86_PT_R14,
-		[X86_R15] = X86_PT_R15,
-	};
-
-	for (unsigned int i = 0; i < NR_GPRS; i++)
-		w->gpr[i] = regs[slots[i]];
-	w->known = ALL_GPRS;
-}
-
 static enum stop_reason step_regs(struct walk *w, const struct cfi_row *row, u64 cfa, u64 bp)
 {
 	u64 regs[X86_PT_NR];
@@ -279,9 +266,14 @@ static enum stop_reason step_regs(struct walk *w, const struct cfi_row *row, u64
 	stop = read_stack(w, cfa, regs, sizeof(regs));
 	if (stop == STOP_NONE)
 		stop = enter_interrupted(w, row, regs + X86_PT_RIP);
+	if (w->end->user_regs) {
+		user_x86_load_gprs(regs, w->end->user.gpr);
+		w->end->user.known = ALL_GPRS;
+	}
 	if (stop != STOP_NONE)
 		return stop;
-	load_gprs(w, regs);
+	user_x86_load_gprs(regs, w->gpr);
+	w->known = ALL_GPRS;
 	if (row->bp.kind != CFI_SAME)
 		w->gpr[X86_RBP] = bp;
 	return STOP_NONE;

@@ -4,12 +4,13 @@
 #define UNWIND_KERNEL_X86_H
 
 #include "unwind/unwind.h"
+#include "unwind/user-x86.h"
 
 /* How the kernel part ended, beside its reason. */
 struct kernel_end {
 	bool user_regs;	/* at the registers of user mode: */
-	u64 user_pc;
-	u64 user_sp;
+	bool user_32;	/* a 32-bit program's */
+	struct user_regs user;
 	bool at_entry;	/* in the first frame, which has no caller: entry or exit code */
 };
 

@@ -2,7 +2,11 @@
 /* From a sample to its chain: which parts it has, and where each ends. */
 #include "unwind/unwind.h"
 
+#include <string.h>
+
+#include "arch/x86-regs.h"
 #include "unwind/kernel-x86.h"
+#include "unwind/user-x86.h"
 
 static unsigned int max_frames(const struct unwinder *unwinder)
 {
@@ -78,9 +82,54 @@ static enum stop_reason add_user_frames(const struct unwinder *unwinder,
 	return wire->user_stop < STOP_NR ? wire->user_stop : STOP_NONE;
 }
 
-/* The user part from @pc on, with the frames that capture walked from there if @walked. */
-static void add_user_part(const struct unwinder *unwinder, const struct sample *sample, u64 pc,
-			  bool walked, struct chain *chain)
+/* Where user mode was left, as well as it is known. */
+struct user_start {
+	u64 pc;
+	bool walked;		/* capture walked from there */
+	bool by_rule;		/* .regs holds: rules can be applied */
+	struct user_regs regs;
+};
+
+/*
+ * What capture walked by frame pointers. In the place of a chain by rule it has to show a frame
+ * that holds.
+ */
+static enum stop_reason add_walked_frames(const struct unwinder *unwinder,
+					  const struct sample *sample,
+					  const struct user_start *start, struct chain *chain)
+{
+	u32 nr = chain->nr;
+	enum stop_reason stop;
+
+	if (!start->walked)
+		return STOP_NO_RULE;
+	stop = add_user_frames(unwinder, sample, chain);
+	return start->by_rule && chain->nr == nr ? STOP_NO_RULE : stop;
+}
+
+/*
+ * Without a rule, or a frame pointer that leads on, at the very first address the chain is what
+ * capture walked.
+ */
+static enum stop_reason add_user_chain(const struct unwinder *unwinder,
+				       const struct sample *sample,
+				       const struct user_start *start, struct chain *chain)
+{
+	u32 nr = chain->nr;
+	enum stop_reason stop;
+
+	if (start->by_rule) {
+		stop = unwind_user_x86(unwinder, sample, &start->regs, max_frames(unwinder), chain);
+		if (stop != STOP_NO_RULE || chain->nr != nr + 1)
+			return stop;
+		chain->nr = nr;
+	}
+	add_frame(chain, start->pc, FRAME_USER, FRAME_F_INTERRUPTED);
+	return add_walked_frames(unwinder, sample, start, chain);
+}
+
+static void add_user_part(const struct unwinder *unwinder, const struct sample *sample,
+			  struct user_start *start, struct chain *chain)
 {
 	enum stop_reason stop = not_walked(sample->wire);
 
@@ -88,10 +137,30 @@ static void add_user_part(const struct unwinder *unwinder, const struct sample *
 		chain->user_stop = STOP_DEPTH;
 		return;
 	}
-	add_frame(chain, pc, FRAME_USER, FRAME_F_INTERRUPTED);
-	if (stop == STOP_NONE)
-		stop = walked ? add_user_frames(unwinder, sample, chain) : STOP_NO_RULE;
-	chain->user_stop = stop;
+	if (stop != STOP_NONE) {
+		add_frame(chain, start->pc, FRAME_USER, FRAME_F_INTERRUPTED);
+		chain->user_stop = stop;
+		return;
+	}
+	if (!unwinder->ops->find_user_row || !user_x86_has_stack(sample))
+		start->by_rule = false;
+	chain->user_stop = add_user_chain(unwinder, sample, start, chain);
+}
+
+/* Sampled in user mode: all registers are the vCPU's. */
+static void add_user_part_only(const struct unwinder *unwinder, const struct sample *sample,
+			       struct chain *chain)
+{
+	const struct vcpu_regs *regs = &sample->wire->regs;
+	struct user_start start = {
+		.pc = regs->pc,
+		.walked = true,
+		.by_rule = regs->arch == VCPU_ARCH_X86_64 && regs->bits == 64,
+		.regs = { .pc = regs->pc, .known = USER_ALL_GPRS },
+	};
+
+	memcpy(start.regs.gpr, regs->gpr, sizeof(start.regs.gpr));
+	add_user_part(unwinder, sample, &start, chain);
 }
 
 /* entry_SYSCALL_64 and its way out, which is the same function; it starts at MSR_LSTAR. */
@@ -112,10 +181,11 @@ static u64 find_user_pc(const struct wire_sample *wire, const struct kernel_end 
 	u64 pc = wire->user_pc;
 
 	if (end->user_regs)
-		pc = end->user_pc;
+		pc = end->user.pc;
 	else if (pc && end->at_entry && in_syscall_entry(wire))
 		pc = wire->regs.gpr[X86_RCX];
-	*ret_stale = pc != wire->user_pc || (end->user_regs && wire->user_sp != end->user_sp);
+	*ret_stale = pc != wire->user_pc ||
+		     (end->user_regs && wire->user_sp != end->user.gpr[X86_RSP]);
 	return pc;
 }
 
@@ -129,14 +199,45 @@ static bool user_space_gone(const struct wire_sample *wire)
 	return wire->flags & (WIRE_F_KTHREAD | WIRE_F_USER_GONE);
 }
 
+/*
+ * The user's registers under a kernel part: from the frame that it ended at; while SYSCALL's first
+ * instructions still run on the user's stack, the vCPU's, but for the two that it uses; else from
+ * the pt_regs that capture took @pc from, if they were copied. False: not to be had.
+ */
+static bool find_user_regs(const struct sample *sample, const struct kernel_end *end, u64 pc,
+			   struct user_regs *regs)
+{
+	const struct wire_sample *wire = sample->wire;
+
+	if (wire->regs.arch != VCPU_ARCH_X86_64)
+		return false;
+	if (end->user_regs) {
+		*regs = end->user;
+		return !end->user_32;
+	}
+	if (pc != wire->user_pc)
+		return false;
+	if (wire->regs.gpr[X86_RSP] == wire->user_sp) {
+		memcpy(regs->gpr, wire->regs.gpr, sizeof(regs->gpr));
+		regs->pc = pc;
+		regs->known = USER_ALL_GPRS & ~(1U << X86_RCX | 1U << X86_R11);
+		return true;
+	}
+	return user_x86_find_pt_regs(sample, regs);
+}
+
 static void add_user_part_below(const struct unwinder *unwinder, const struct sample *sample,
 				const struct kernel_end *end, struct chain *chain)
 {
+	struct user_start start = { 0 };
 	bool stale;
-	u64 pc = find_user_pc(sample->wire, end, &stale);
 
-	if (pc && !user_space_gone(sample->wire))
-		add_user_part(unwinder, sample, pc, !stale, chain);
+	start.pc = find_user_pc(sample->wire, end, &stale);
+	if (!start.pc || user_space_gone(sample->wire))
+		return;
+	start.walked = !stale;
+	start.by_rule = find_user_regs(sample, end, start.pc, &start.regs);
+	add_user_part(unwinder, sample, &start, chain);
 }
 
 void unwind_sample(const struct unwinder *unwinder, const struct sample *sample,
@@ -149,7 +250,7 @@ void unwind_sample(const struct unwinder *unwinder, const struct sample *sample,
 	chain->nr = chain->nr_kernel = 0;
 	chain->kernel_stop = chain->user_stop = STOP_NONE;
 	if (wire->flags & WIRE_F_USER) {
-		add_user_part(unwinder, sample, wire->regs.pc, true, chain);
+		add_user_part_only(unwinder, sample, chain);
 	} else {
 		chain->kernel_stop = add_kernel_part(unwinder, sample, chain, &end);
 		chain->nr_kernel = chain->nr;

@@ -30,6 +30,13 @@ struct unwind_ops {
 	 * only when check_call() has seen the call. NULL: by the sign of the address.
 	 */
 	bool (*is_kernel_text)(void *ctx, gva_t addr);
+
+	/*
+	 * The rule at @pc in the sampled task's user space, @pc as for find_row(). -ENOENT: none
+	 * covers it, and code there may keep a frame pointer; -ENODATA: that is not known. NULL:
+	 * user frames are those that capture walked.
+	 */
+	int (*find_user_row)(void *ctx, gva_t pc, struct cfi_row *ret_row);
 };
 
 struct unwinder {
@@ -39,8 +46,10 @@ struct unwinder {
 };
 
 /*
- * Makes @sample's chain: kernel frames by rule over the copied stacks, then the user frames that
- * capture walked, checked. Always yields a chain, which says how far it went; allocates nothing.
+ * Makes @sample's chain: kernel frames by rule over the copied stacks, then user frames by rule
+ * over the copied user stack. Without a copy or a rule to begin with, and for 32-bit programs, user
+ * frames are those that capture walked, checked. Always yields a chain, which says how far it
+ * went; allocates nothing.
  */
 void unwind_sample(const struct unwinder *unwinder, const struct sample *sample,
 		   struct chain *ret_chain);

@@ -331,6 +331,95 @@ static void test_syscall_entry(void **state)
 	world_deinit(&w);
 }
 
+#define RULE_RETURN 0x403050
+
+/* The CFA of USER_PC's function is in R12; RULE_RETURN's is the outermost. */
+static int find_user_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
+{
+	static const struct cfi_row by_r12 = {
+		.kind = CFI_ROW_CALL,
+		.cfa = { CFI_REG_OFFSET, X86_R12, 0 },
+		.ra = { CFI_AT_CFA, 0, -8 },
+	};
+	static const struct cfi_row outermost = { .kind = CFI_ROW_END };
+
+	(void)ctx;
+	if (pc.addr != USER_PC && pc.addr != RULE_RETURN - 1)
+		return -ENOENT;
+	*ret_row = pc.addr == USER_PC ? by_r12 : outermost;
+	return 0;
+}
+
+/* A system call of a program that has no frame pointers, or an interrupt if @iret only. */
+static u64 rule_sample(struct world *w, bool iret)
+{
+	u64 gpr[16] = { [X86_RSP] = USER_SP, [X86_R12] = USER_SP + 16 }, regs;
+	struct build_stack stack, user;
+
+	build_stack_init(&user, USER_SP + 16);
+	build_stack_push(&user, RULE_RETURN);
+	build_stack_locals(&user, 1);
+	build_stack_init(&stack, THREAD_TOP);
+	if (iret)
+		build_stack_iret(&stack, USER_PC, USER_SP, true);
+	else
+		build_stack_regs(&stack, USER_PC, gpr, true);
+	regs = stack.sp;
+	if (!iret)
+		build_stack_push(&stack, FN_RETURN(FN_REGS));
+	build_sample_deinit(&w->sample);
+	build_sample_init(&w->sample, iret ? FN_PC(FN_IRET) : FN_PC(FN_LEAF), stack.sp);
+	build_sample_stack(&w->sample, WIRE_STACK_AT_SP, &stack, WIRE_MAX_STACK_BYTES,
+			   STOP_COMPLETE);
+	build_sample_stack(&w->sample, WIRE_STACK_USER, &user, WIRE_MAX_STACK_BYTES,
+			   STOP_NOT_PRESENT);
+	w->sample.wire.user_pc = USER_PC;
+	w->sample.wire.user_sp = USER_SP;
+	w->sample.wire.user_stop = STOP_COMPLETE;
+	build_sample_frame(&w->sample, 0x401050);
+	return regs;
+}
+
+/* Rules win over what capture walked, with the registers that the kernel part has found. */
+static void test_user_by_rule(void **state)
+{
+	struct world w;
+	u64 cs, regs;
+
+	(void)state;
+	world_init(&w);
+	w.ops.find_user_row = find_user_row;
+	regs = rule_sample(&w, false);
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 4);
+	assert_int_equal(w.chain.nr_kernel, 2);
+	assert_frame(&w, 2, USER_PC, FRAME_USER, FRAME_F_INTERRUPTED);
+	assert_frame(&w, 3, RULE_RETURN, FRAME_USER, FRAME_F_RETURN);
+	assert_int_equal(chain_stop(&w.chain), STOP_COMPLETE);
+	/* Capture may have been misled by older registers. */
+	w.sample.wire.user_pc += 8;
+	unwind(&w);
+	assert_frame(&w, 3, RULE_RETURN, FRAME_USER, FRAME_F_RETURN);
+	/* A 32-bit program's frames are capture's. */
+	w.sample.wire.user_pc = USER_PC;
+	cs = regs + X86_PT_CS * sizeof(u64) - w.sample.wire.stacks[0].gva;
+	w.sample.stacks[0].data[cs] = X86_USER32_CS;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 4);
+	assert_frame(&w, 3, 0x401050, FRAME_USER, FRAME_F_RETURN);
+	/* An interrupt's first instructions: all other registers are still the user's. */
+	rule_sample(&w, true);
+	w.sample.wire.regs.gpr[X86_R12] = USER_SP + 16;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 3);
+	assert_frame(&w, 2, RULE_RETURN, FRAME_USER, FRAME_F_RETURN);
+	/* No copy of the stack. */
+	w.sample.wire.stacks[1].kind = WIRE_STACK_THREAD;
+	unwind(&w);
+	assert_frame(&w, 2, 0x401050, FRAME_USER, FRAME_F_RETURN);
+	world_deinit(&w);
+}
+
 /* One frame and the reason, whatever else the record holds. */
 static void assert_not_walked(struct world *w, enum stop_reason reason)
 {
@@ -419,6 +508,7 @@ int main(void)
 		cmocka_unit_test(test_user_space_replaced),
 		cmocka_unit_test(test_stale_regs),
 		cmocka_unit_test(test_syscall_entry),
+		cmocka_unit_test(test_user_by_rule),
 		cmocka_unit_test(test_not_walked),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_no_callbacks),

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The user part of a chain on x86-64: rows applied to registers and the copied stack. Neither rows
+ * nor stack may be trusted. The walk ends because each step adds a frame, and early where they make
+ * no sense, because the stack pointer must rise.
+ */
+#include "unwind/user-x86.h"
+
+#include <string.h>
+
+#include "arch/x86-regs.h"
+
+#define USER_TOP (1ULL << 56)	/* addresses are below, with five levels of page tables too */
+#define FIRST_PAGE 4096		/* never mapped */
+
+/* The general registers of struct sigcontext, 8 bytes each, then ip. */
+#define SIGCONTEXT_NR 17
+#define SIGCONTEXT_SP 15
+#define SIGCONTEXT_IP 16
+
+struct user_walk {
+	const struct unwinder *unwinder;
+	const struct sample *sample;
+	const struct wire_stack *stack;
+	u64 gpr[USER_NR_GPRS];
+	u32 known;		/* bit n: gpr[n] holds the frame's value */
+	u64 pc;
+	bool exact;		/* pc was interrupted: it is not a return address */
+	u8 flags;		/* enum frame_flags of pc */
+	bool jumped;		/* a signal handler's frame led down to another stack */
+};
+
+static const struct wire_stack *find_stack(const struct sample *sample)
+{
+	const struct wire_sample *wire = sample->wire;
+
+	for (unsigned int i = 0; i < wire->nr_stacks; i++)
+		if (wire->stacks[i].kind == WIRE_STACK_USER)
+			return &wire->stacks[i];
+	return NULL;
+}
+
+bool user_x86_has_stack(const struct sample *sample)
+{
+	return find_stack(sample);
+}
+
+void user_x86_load_gprs(const u64 *pt_regs, u64 *gpr)
+{
+	static const u8 slots[USER_NR_GPRS] = {
+		[X86_RAX] = X86_PT_RAX, [X86_RDX] = X86_PT_RDX, [X86_RCX] = X86_PT_RCX,
+		[X86_RBX] = X86_PT_RBX, [X86_RSI] = X86_PT_RSI, [X86_RDI] = X86_PT_RDI,
+		[X86_RBP] = X86_PT_RBP, [X86_RSP] = X86_PT_RSP, [X86_R8] = X86_PT_R8,
+		[X86_R9] = X86_PT_R9, [X86_R10] = X86_PT_R10, [X86_R11] = X86_PT_R11,
+		[X86_R12] = X86_PT_R12, [X86_R13] = X86_PT_R13, [X86_R14] = X86_PT_R14,
+		[X86_R15] = X86_PT_R15,
+	};
+
+	for (unsigned int i = 0; i < USER_NR_GPRS; i++)
+		gpr[i] = pt_regs[slots[i]];
+}
+
+/* Of a 64-bit program, and with the address and stack pointer that capture found. */
+static bool is_captured(const struct wire_sample *wire, const u64 *pt_regs)
+{
+	return pt_regs[X86_PT_RIP] == wire->user_pc && pt_regs[X86_PT_RSP] == wire->user_sp &&
+	       x86_cs_cpl(pt_regs[X86_PT_CS]) == 3 && (u16)pt_regs[X86_PT_CS] != X86_USER32_CS;
+}
+
+/*
+ * They end at the stack's end, or 16 bytes before it where the kernel knows FRED
+ * (TOP_OF_KERNEL_STACK_PADDING, 65c9cc9e2c14 "x86/fred: Reserve space for the FRED stack frame").
+ */
+bool user_x86_find_pt_regs(const struct sample *sample, struct user_regs *ret)
+{
+	const struct wire_sample *wire = sample->wire;
+	u64 pt_regs[X86_PT_NR];
+
+	for (unsigned int i = 0; i < wire->nr_stacks; i++) {
+		const struct wire_stack *stack = &wire->stacks[i];
+
+		for (u64 padding = 0; padding <= 16; padding += 16) {
+			gva_t at = GVA(stack->gva + stack->size - padding - sizeof(pt_regs));
+
+			if (stack->kind == WIRE_STACK_USER ||
+			    sample_read_stack(sample, at, pt_regs, sizeof(pt_regs)) ||
+			    !is_captured(wire, pt_regs))
+				continue;
+			ret->pc = wire->user_pc;
+			ret->known = USER_ALL_GPRS;
+			user_x86_load_gprs(pt_regs, ret->gpr);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Why [@addr, @addr + @size) is not in the copy. */
+static enum stop_reason missing_reason(const struct user_walk *w, u64 addr)
+{
+	u8 stop = w->stack->stop;
+
+	if (addr < w->stack->gva)
+		return w->jumped ? STOP_STACK_CUT : STOP_BAD_POINTER;
+	if (stop == STOP_NONE || stop == STOP_COMPLETE || stop >= STOP_NR)
+		return STOP_STACK_CUT;
+	return stop;
+}
+
+static enum stop_reason read_stack(const struct user_walk *w, u64 addr, void *out, size_t size)
+{
+	const struct wire_stack *stack = w->stack;
+	u64 skip = addr - stack->gva;
+
+	if (addr % sizeof(u64) || addr >= USER_TOP)
+		return STOP_BAD_POINTER;
+	if (addr < stack->gva || skip > stack->size || size > stack->size - skip)
+		return missing_reason(w, addr);
+	memcpy(out, (const u8 *)w->sample->wire + stack->offset + skip, size);
+	return STOP_NONE;
+}
+
+static bool is_known(const struct user_walk *w, unsigned int reg)
+{
+	return reg < USER_NR_GPRS && w->known & 1U << reg;
+}
+
+/* The value that @rule gives; CFI_SAME and CFI_UNDEFINED are the caller's business. */
+static enum stop_reason apply_rule(const struct user_walk *w, const struct cfi_rule *rule, u64 cfa,
+				   u64 *ret)
+{
+	bool of_reg = rule->kind == CFI_REG_OFFSET || rule->kind == CFI_AT_REG;
+	u64 value;
+
+	if (of_reg && !is_known(w, rule->reg))
+		return STOP_NO_RULE;
+	value = (of_reg ? w->gpr[rule->reg] : cfa) + (s64)rule->offset;
+	switch (rule->kind) {
+	case CFI_CFA_OFFSET:
+	case CFI_REG_OFFSET:
+		*ret = value;
+		return STOP_NONE;
+	case CFI_AT_CFA:
+	case CFI_AT_REG:
+		return read_stack(w, value, ret, sizeof(*ret));
+	default:
+		return STOP_NO_RULE;
+	}
+}
+
+static enum stop_reason find_cfa(const struct user_walk *w, const struct cfi_row *row,
+				 u64 *ret_cfa)
+{
+	enum stop_reason stop;
+	u64 cfa;
+
+	if (row->cfa.kind != CFI_REG_OFFSET && row->cfa.kind != CFI_AT_REG)
+		return STOP_NO_RULE;
+	stop = apply_rule(w, &row->cfa, 0, &cfa);
+	if (stop != STOP_NONE)
+		return stop;
+	*ret_cfa = cfa + (s64)row->cfa_add;
+	return STOP_NONE;
+}
+
+static int find_row(const struct user_walk *w, u64 pc, struct cfi_row *row)
+{
+	return w->unwinder->ops->find_user_row(w->unwinder->ctx, GVA(pc), row);
+}
+
+static bool is_user_text(u64 addr)
+{
+	return addr >= FIRST_PAGE && addr < USER_TOP;
+}
+
+/*
+ * Addresses that no call left: the kernel "returns" from a handler to the trampoline that ends it,
+ * makecontext() to its own.
+ */
+static bool is_hand_made(const struct user_walk *w, u64 ra)
+{
+	struct cfi_row row;
+
+	return find_row(w, ra, &row) == 0 && (row.kind == CFI_ROW_SIGCONTEXT || row.interrupted ||
+					      row.kind == CFI_ROW_END);
+}
+
+static enum stop_reason check_return(const struct user_walk *w, u64 ra, u8 *ret_flags)
+{
+	const struct unwind_ops *ops = w->unwinder->ops;
+	u8 flags = FRAME_F_RETURN;
+	int err = 0;
+
+	if (!is_user_text(ra))
+		return STOP_BAD_RETURN;
+	if (ops->check_call)
+		err = ops->check_call(w->unwinder->ctx, GVA(ra), true);
+	if (err == -EBADMSG) {
+		if (!is_hand_made(w, ra))
+			return STOP_BAD_RETURN;
+		flags = FRAME_F_INTERRUPTED;
+	} else if (err) {
+		flags |= FRAME_F_UNVERIFIED;
+	}
+	*ret_flags = flags;
+	return STOP_NONE;
+}
+
+static void set_pc(struct user_walk *w, u64 pc, u8 flags)
+{
+	w->pc = pc;
+	w->flags = flags;
+	w->exact = flags & FRAME_F_INTERRUPTED;
+}
+
+/* The caller's value of @reg by @rule, in @next. One that cannot be had is lost, no more. */
+static void restore(const struct user_walk *w, unsigned int reg, const struct cfi_rule *rule,
+		    u64 cfa, struct user_walk *next)
+{
+	u64 value = w->gpr[reg];
+
+	if (rule->kind == CFI_SAME ? !is_known(w, reg) :
+				     apply_rule(w, rule, cfa, &value) != STOP_NONE)
+		return;
+	next->gpr[reg] = value;
+	next->known |= 1U << reg;
+}
+
+static void restore_all(const struct user_walk *w, const struct cfi_row *row, u64 cfa,
+			struct user_walk *next)
+{
+	static const u8 saved[CFI_SAVED_NR] = { X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15 };
+
+	next->known = 1U << X86_RSP;
+	next->gpr[X86_RSP] = cfa;
+	restore(w, X86_RBP, &row->bp, cfa, next);
+	for (unsigned int i = 0; i < CFI_SAVED_NR; i++)
+		restore(w, saved[i], &row->saved[i], cfa, next);
+}
+
+/* The stack pointer rises; where a handler's frame ends it may go down, once. */
+static enum stop_reason check_sp(struct user_walk *w, u64 sp, bool interrupted)
+{
+	if (sp % sizeof(u64) && !interrupted)	/* what was interrupted may be at anything */
+		return STOP_BAD_POINTER;
+	if (sp < FIRST_PAGE || sp >= USER_TOP)
+		return STOP_BAD_POINTER;
+	if (sp > w->gpr[X86_RSP])
+		return STOP_NONE;
+	if (!interrupted || w->jumped)
+		return STOP_BAD_POINTER;
+	w->jumped = true;
+	return STOP_NONE;
+}
+
+/* A return address of 0 where the psABI's outermost frame has it: with RBP 0, by rule. */
+static bool is_outermost(const struct user_walk *next, u64 ra)
+{
+	return !ra && is_known(next, X86_RBP) && !next->gpr[X86_RBP];
+}
+
+static enum stop_reason step_call(struct user_walk *w, const struct cfi_row *row)
+{
+	struct user_walk next = *w;
+	u8 flags = FRAME_F_INTERRUPTED;
+	enum stop_reason stop;
+	u64 cfa, ra;
+
+	stop = find_cfa(w, row, &cfa);
+	if (stop == STOP_NONE)
+		stop = check_sp(&next, cfa, row->interrupted);
+	if (stop == STOP_NONE)
+		stop = apply_rule(w, &row->ra, cfa, &ra);
+	if (stop != STOP_NONE)
+		return stop;
+	restore_all(w, row, cfa, &next);
+	if (is_outermost(&next, ra))
+		return STOP_COMPLETE;
+	if (!row->interrupted)
+		stop = check_return(w, ra, &flags);
+	else if (!is_user_text(ra))
+		stop = STOP_BAD_RETURN;
+	if (stop != STOP_NONE)
+		return stop;
+	*w = next;
+	set_pc(w, ra, flags);
+	return STOP_NONE;
+}
+
+/* What a signal interrupted, all registers of it. */
+static enum stop_reason step_sigcontext(struct user_walk *w, const struct cfi_row *row)
+{
+	static const u8 order[] = {
+		X86_R8, X86_R9, X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
+		X86_RDI, X86_RSI, X86_RBP, X86_RBX, X86_RDX, X86_RAX, X86_RCX, X86_RSP,
+	};
+	u64 at, words[SIGCONTEXT_NR];
+	enum stop_reason stop;
+
+	stop = row->regs.kind == CFI_REG_OFFSET ? apply_rule(w, &row->regs, 0, &at) : STOP_NO_RULE;
+	if (stop == STOP_NONE)
+		stop = read_stack(w, at, words, sizeof(words));
+	if (stop == STOP_NONE)
+		stop = check_sp(w, words[SIGCONTEXT_SP], true);
+	if (stop == STOP_NONE && !is_user_text(words[SIGCONTEXT_IP]))
+		stop = STOP_BAD_RETURN;
+	if (stop != STOP_NONE)
+		return stop;
+	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
+		w->gpr[order[i]] = words[i];
+	w->known = USER_ALL_GPRS;
+	set_pc(w, words[SIGCONTEXT_IP], FRAME_F_INTERRUPTED);
+	return STOP_NONE;
+}
+
+/*
+ * Code without rules, such as what JIT compilers make: if RBP points at a saved RBP and a return
+ * address after a call, then take them. An RBP of 0 in code that has called is the psABI's mark of
+ * the outermost frame; in interrupted code it may just be a number.
+ */
+static enum stop_reason step_frame_pointer(struct user_walk *w)
+{
+	u64 bp = w->gpr[X86_RBP], frame[2];
+	u8 flags;
+
+	if (!is_known(w, X86_RBP))
+		return STOP_NO_RULE;
+	if (!bp && !w->exact)
+		return STOP_COMPLETE;
+	if (bp < w->gpr[X86_RSP] || read_stack(w, bp, frame, sizeof(frame)) != STOP_NONE ||
+	    check_return(w, frame[1], &flags) != STOP_NONE || flags != FRAME_F_RETURN)
+		return STOP_NO_RULE;
+	w->gpr[X86_RSP] = bp + sizeof(frame);
+	w->gpr[X86_RBP] = frame[0];
+	w->known = 1U << X86_RSP | 1U << X86_RBP;
+	set_pc(w, frame[1], flags);
+	return STOP_NONE;
+}
+
+/* To the caller's frame: STOP_NONE, or why there is none. */
+static enum stop_reason step(struct user_walk *w)
+{
+	struct cfi_row row;
+	int err = find_row(w, w->exact ? w->pc : w->pc - 1, &row);
+
+	if (err == -ENOENT)
+		return step_frame_pointer(w);
+	if (err)
+		return err == -EOPNOTSUPP ? STOP_UNSUPPORTED : STOP_NO_RULE;
+	switch (row.kind) {
+	case CFI_ROW_END:
+		return STOP_COMPLETE;
+	case CFI_ROW_CALL:
+		return step_call(w, &row);
+	case CFI_ROW_SIGCONTEXT:
+		return step_sigcontext(w, &row);
+	default:
+		return STOP_NO_RULE;
+	}
+}
+
+enum stop_reason unwind_user_x86(const struct unwinder *unwinder, const struct sample *sample,
+				 const struct user_regs *regs, unsigned int max,
+				 struct chain *chain)
+{
+	struct user_walk w = { .unwinder = unwinder, .sample = sample };
+	enum stop_reason stop = STOP_NONE;
+
+	w.stack = find_stack(sample);
+	if (!w.stack)
+		return STOP_STACK_CUT;
+	memcpy(w.gpr, regs->gpr, sizeof(w.gpr));
+	w.known = regs->known | 1U << X86_RSP;
+	set_pc(&w, regs->pc, FRAME_F_INTERRUPTED);
+	while (stop == STOP_NONE) {
+		if (chain->nr == max)
+			return STOP_DEPTH;
+		chain->frames[chain->nr++] = (struct frame){ w.pc, FRAME_USER, w.flags };
+		stop = step(&w);
+	}
+	return stop;
+}

@@ -1,0 +1,750 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * User chains by rule: make-believe functions with every kind of rule, and this very program's own
+ * stack, where the C library's backtrace() is the other opinion.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <execinfo.h>
+#include <fcntl.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <ucontext.h>
+
+#include "arch/x86-call.h"
+#include "build-sample.h"
+#include "unwind/cfi-table.h"
+#include "unwind/unwind.h"
+
+#define TEXT 0x401000ULL
+#define STACK_TOP 0x7ffc00010000ULL
+#define FN_SIZE 0x100
+
+/* One function for each form that a rule can have. */
+enum fn {
+	FN_START,	/* outermost */
+	FN_LEAF,	/* nothing pushed */
+	FN_LOCALS,	/* RBX and one word: +24, RBX saved at CFA - 16 */
+	FN_FRAME,	/* keeps a frame pointer */
+	FN_R12,		/* the CFA is by R12, which it got from its caller */
+	FN_DRAP,	/* realigned its stack: *(RBP - 8), RBP at RBP + 0 */
+	FN_SIGRETURN,	/* a sigcontext at RSP + 40 */
+	FN_SIGNAL,	/* another trampoline: the stack pointer at +0, the address at +8 */
+	FN_LOST,	/* RBX and RBP lost */
+	FN_DOWN,	/* as only a liar has it */
+	FN_UNDEFINED,	/* said to have no rule */
+	FN_NO_ROW,	/* none covers it */
+	FN_NOT_KNOWN,
+	FN_STRANGE,
+	FN_NR,
+};
+
+#define PC(fn) (TEXT + (fn) * FN_SIZE + 0x20)
+#define RETURN(fn) (TEXT + (fn) * FN_SIZE + 0x50)
+#define RETURN_UNREADABLE(fn) (TEXT + (fn) * FN_SIZE + 0x60)
+#define RETURN_BAD(fn) (TEXT + (fn) * FN_SIZE + 0x70)
+/* Behind a function that ends with a call, outermost as FN_START. */
+#define RETURN_BEHIND RETURN(FN_NR)
+
+#define RULE(...) { __VA_ARGS__ }
+#define CALL(base, add, ...) \
+	{ .kind = CFI_ROW_CALL, .cfa = RULE(CFI_REG_OFFSET, base, add), \
+	  .ra = RULE(CFI_AT_CFA, 0, -8), __VA_ARGS__ }
+
+static const struct cfi_row rows[FN_NR] = {
+	[FN_START] = { .kind = CFI_ROW_END },
+	[FN_LEAF] = CALL(X86_RSP, 8),
+	[FN_LOCALS] = CALL(X86_RSP, 24, .saved[CFI_SAVED_RBX] = RULE(CFI_AT_CFA, 0, -16)),
+	[FN_FRAME] = CALL(X86_RBP, 16, .bp = RULE(CFI_AT_CFA, 0, -16)),
+	[FN_R12] = CALL(X86_R12, 0),
+	[FN_DRAP] = {
+		.kind = CFI_ROW_CALL,
+		.cfa = RULE(CFI_AT_REG, X86_RBP, -8),
+		.ra = RULE(CFI_AT_CFA, 0, -8),
+		.bp = RULE(CFI_AT_REG, X86_RBP, 0),
+	},
+	[FN_SIGRETURN] = {
+		.kind = CFI_ROW_SIGCONTEXT,
+		.interrupted = true,
+		.regs = RULE(CFI_REG_OFFSET, X86_RSP, 40),
+	},
+	[FN_SIGNAL] = {
+		.kind = CFI_ROW_CALL,
+		.interrupted = true,
+		.cfa = RULE(CFI_AT_REG, X86_RSP, 0),
+		.ra = RULE(CFI_AT_REG, X86_RSP, 8),
+	},
+	[FN_LOST] = CALL(X86_RSP, 8, .bp = RULE(CFI_UNDEFINED),
+			 .saved[CFI_SAVED_RBX] = RULE(CFI_UNDEFINED)),
+	[FN_DOWN] = CALL(X86_RSP, -64),
+	[FN_UNDEFINED] = { .kind = CFI_ROW_UNDEFINED },
+};
+
+struct world {
+	struct build_sample sample;
+	struct build_stack stack;
+	struct unwind_ops ops;
+	struct unwinder unwinder;
+	struct chain chain;
+};
+
+static int find_user_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
+{
+	u64 fn = (pc.addr - TEXT) / FN_SIZE;
+
+	(void)ctx;
+	if (pc.addr == RETURN_BEHIND - 1)
+		fn = FN_START;
+	if (pc.addr < TEXT || fn >= FN_NR || fn == FN_NO_ROW)
+		return -ENOENT;
+	if (fn == FN_NOT_KNOWN)
+		return -ENODATA;
+	if (fn == FN_STRANGE)
+		return -EOPNOTSUPP;
+	*ret_row = rows[fn];
+	return 0;
+}
+
+static int check_call(void *ctx, gva_t ret_addr, bool user)
+{
+	(void)ctx;
+	assert_true(user);
+	switch (ret_addr.addr & 0xff) {
+	case 0x50:
+		return 0;
+	case 0x60:
+		return -EFAULT;
+	default:
+		return -EBADMSG;
+	}
+}
+
+static void world_init(struct world *w)
+{
+	memset(w, 0, sizeof(*w));
+	w->ops.find_user_row = find_user_row;
+	w->ops.check_call = check_call;
+	w->unwinder.ops = &w->ops;
+	build_stack_init(&w->stack, STACK_TOP);
+}
+
+/* A sample in user mode at @pc on the stack as it is; capture walked one frame. */
+static struct vcpu_regs *sample_at(struct world *w, u64 pc, u32 size, enum stop_reason stop)
+{
+	struct wire_sample *wire = &w->sample.wire;
+
+	build_sample_deinit(&w->sample);
+	build_sample_init(&w->sample, pc, w->stack.sp);
+	wire->flags = WIRE_F_USER;
+	wire->regs.user = 1;
+	wire->user_pc = pc;
+	wire->user_sp = w->stack.sp;
+	wire->user_stop = STOP_COMPLETE;
+	build_sample_frame(&w->sample, RETURN(FN_NO_ROW) + FN_SIZE * 20);
+	build_sample_stack(&w->sample, WIRE_STACK_USER, &w->stack, size, stop);
+	return &wire->regs;
+}
+
+static void unwind(struct world *w)
+{
+	struct sample sample;
+
+	assert_int_equal(build_sample_finish(&w->sample, &sample), 0);
+	memset(&w->chain, 0xee, sizeof(w->chain));
+	unwind_sample(&w->unwinder, &sample, &w->chain);
+}
+
+static void assert_chain(const struct world *w, const u64 *ips, u32 nr, enum stop_reason stop)
+{
+	for (u32 i = 0; i < MIN(nr, w->chain.nr); i++) {
+		assert_int_equal(w->chain.frames[i].ip, ips[i]);
+		assert_int_equal(w->chain.frames[i].kind, FRAME_USER);
+	}
+	assert_int_equal(w->chain.nr, nr);
+	assert_int_equal(w->chain.user_stop, stop);
+}
+
+#define IPS(...) (const u64[]){ __VA_ARGS__ }, ARRAY_SIZE(((const u64[]){ __VA_ARGS__ }))
+
+static void world_deinit(struct world *w)
+{
+	build_sample_deinit(&w->sample);
+}
+
+/* Registers are saved, lost and used as rules say. */
+static void test_chain(void **state)
+{
+	struct vcpu_regs *regs;
+	struct world w;
+	u64 frame, cfa;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, RETURN(FN_START));
+	cfa = w.stack.sp + 8;				/* of FN_R12 */
+	build_stack_locals(&w.stack, 3);
+	build_stack_push(&w.stack, RETURN(FN_R12));
+	frame = build_stack_push(&w.stack, 0x5555);	/* of FN_FRAME */
+	build_stack_locals(&w.stack, 2);
+	build_stack_push(&w.stack, RETURN(FN_FRAME));
+	build_stack_push(&w.stack, 0xbbbb);		/* of FN_LOCALS */
+	build_stack_locals(&w.stack, 1);
+	build_stack_push(&w.stack, RETURN_UNREADABLE(FN_LOCALS));
+	regs = sample_at(&w, PC(FN_LEAF), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	regs->gpr[X86_RBP] = frame;
+	regs->gpr[X86_R12] = cfa;
+	unwind(&w);
+	assert_chain(&w,
+		     IPS(PC(FN_LEAF), RETURN_UNREADABLE(FN_LOCALS), RETURN(FN_FRAME),
+			 RETURN(FN_R12), RETURN(FN_START)),
+		     STOP_COMPLETE);
+	assert_int_equal(w.chain.frames[0].flags, FRAME_F_INTERRUPTED);
+	assert_int_equal(w.chain.frames[1].flags, FRAME_F_RETURN | FRAME_F_UNVERIFIED);
+	assert_int_equal(w.chain.frames[2].flags, FRAME_F_RETURN);
+	/* R12 as it is now makes FN_R12's CFA. */
+	regs->gpr[X86_R12] = cfa + 4;
+	unwind(&w);
+	assert_int_equal(w.chain.user_stop, STOP_BAD_POINTER);
+	assert_int_equal(w.chain.nr, 4);
+	/* 32-bit code, and a recorder without rules: what capture walked. */
+	regs->bits = 32;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LEAF), RETURN(FN_NO_ROW) + FN_SIZE * 20), STOP_COMPLETE);
+	regs->bits = 64;
+	w.ops.find_user_row = NULL;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LEAF), RETURN(FN_NO_ROW) + FN_SIZE * 20), STOP_COMPLETE);
+	world_deinit(&w);
+}
+
+static void test_realigned(void **state)
+{
+	struct vcpu_regs *regs;
+	struct world w;
+	u64 cfa, bp;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, RETURN(FN_START));
+	cfa = w.stack.sp + 8;
+	build_stack_locals(&w.stack, 5);
+	bp = build_stack_push(&w.stack, 0x5555);
+	build_stack_push(&w.stack, cfa);
+	build_stack_locals(&w.stack, 7);
+	regs = sample_at(&w, PC(FN_DRAP), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	regs->gpr[X86_RBP] = bp;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_DRAP), RETURN(FN_START)), STOP_COMPLETE);
+	world_deinit(&w);
+}
+
+/* What a function has lost, no caller can have a CFA by. */
+static void test_lost(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, RETURN(FN_FRAME));
+	sample_at(&w, PC(FN_LOST), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT)->gpr[X86_RBP] =
+		STACK_TOP - 8;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LOST), RETURN(FN_FRAME)), STOP_NO_RULE);
+	/* Nor is there a frame pointer to go by. */
+	build_stack_init(&w.stack, STACK_TOP);
+	build_stack_push(&w.stack, RETURN(FN_NO_ROW));
+	sample_at(&w, PC(FN_LOST), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LOST), RETURN(FN_NO_ROW)), STOP_NO_RULE);
+	world_deinit(&w);
+}
+
+/* A handler, the trampoline that it returns to without a call, and what was interrupted. */
+static void test_signal(void **state)
+{
+	u64 words[17] = { 0 }, interrupted_sp;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, RETURN(FN_START));
+	interrupted_sp = build_stack_push(&w.stack, RETURN(FN_R12));
+	build_stack_locals(&w.stack, 16);
+	words[4] = STACK_TOP;		/* R12 */
+	words[15] = interrupted_sp;
+	words[16] = PC(FN_LEAF);
+	for (unsigned int i = ARRAY_SIZE(words); i; i--)
+		build_stack_push(&w.stack, words[i - 1]);
+	build_stack_locals(&w.stack, 5);
+	build_stack_push(&w.stack, TEXT + FN_SIGRETURN * FN_SIZE);	/* its first byte */
+	sample_at(&w, PC(FN_LEAF), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	unwind(&w);
+	assert_chain(&w,
+		     IPS(PC(FN_LEAF), TEXT + FN_SIGRETURN * FN_SIZE, PC(FN_LEAF), RETURN(FN_R12),
+			 RETURN(FN_START)),
+		     STOP_COMPLETE);
+	assert_int_equal(w.chain.frames[1].flags, FRAME_F_INTERRUPTED);
+	assert_int_equal(w.chain.frames[2].flags, FRAME_F_INTERRUPTED);
+	world_deinit(&w);
+}
+
+/* A handler's frame may lead down to another stack, once. */
+static void test_signal_stack(void **state)
+{
+	struct world w;
+	u64 low;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, PC(FN_SIGNAL));	/* what it interrupted: itself, and again */
+	build_stack_push(&w.stack, 0);
+	low = build_stack_push(&w.stack, RETURN(FN_START));
+	build_stack_poke(&w.stack, STACK_TOP - 16, low);
+	sample_at(&w, PC(FN_SIGNAL), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT)->gpr[X86_RSP] =
+		STACK_TOP - 16;
+	unwind(&w);
+	/* Down to the return address, which is no stack pointer. */
+	assert_chain(&w, IPS(PC(FN_SIGNAL), PC(FN_SIGNAL)), STOP_BAD_POINTER);
+	/* Below the copy. */
+	build_stack_poke(&w.stack, STACK_TOP - 16, low - 0x1000);
+	build_stack_poke(&w.stack, STACK_TOP - 8, PC(FN_LEAF));
+	sample_at(&w, PC(FN_SIGNAL), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT)->gpr[X86_RSP] =
+		STACK_TOP - 16;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_SIGNAL), PC(FN_LEAF)), STOP_STACK_CUT);
+	/* In a circle. */
+	build_stack_poke(&w.stack, STACK_TOP - 16, STACK_TOP - 16);
+	build_stack_poke(&w.stack, STACK_TOP - 8, PC(FN_SIGNAL));
+	sample_at(&w, PC(FN_SIGNAL), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT)->gpr[X86_RSP] =
+		STACK_TOP - 16;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_SIGNAL), PC(FN_SIGNAL)), STOP_BAD_POINTER);
+	world_deinit(&w);
+}
+
+static void test_frame_pointers(void **state)
+{
+	struct vcpu_regs *regs;
+	struct world w;
+	u64 bp;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, RETURN(FN_START));
+	bp = build_stack_push(&w.stack, 0);
+	build_stack_push(&w.stack, RETURN(FN_NO_ROW));
+	bp = build_stack_push(&w.stack, bp);
+	build_stack_locals(&w.stack, 4);
+	regs = sample_at(&w, PC(FN_NO_ROW), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	regs->gpr[X86_RBP] = bp;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_NO_ROW), RETURN(FN_NO_ROW), RETURN(FN_START)), STOP_COMPLETE);
+	/* Out of the copy; then what capture walked has to do, if it holds. */
+	regs->gpr[X86_RBP] = STACK_TOP + 64;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_NO_ROW), RETURN(FN_NO_ROW) + FN_SIZE * 20), STOP_COMPLETE);
+	build_sample_frame(&w.sample, RETURN_BAD(FN_LEAF));
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_NO_ROW), RETURN(FN_NO_ROW) + FN_SIZE * 20), STOP_BAD_RETURN);
+	/* A call has to be seen. */
+	build_stack_push(&w.stack, RETURN_UNREADABLE(FN_START));
+	bp = build_stack_push(&w.stack, bp);
+	regs = sample_at(&w, PC(FN_NO_ROW), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	regs->gpr[X86_RBP] = bp;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_NO_ROW), RETURN(FN_NO_ROW) + FN_SIZE * 20), STOP_COMPLETE);
+	/* No frame at all that holds. */
+	sample_at(&w, PC(FN_NO_ROW), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	strbuf_reset(&w.sample.frames);
+	w.sample.wire.nr_user_frames = 0;
+	build_sample_frame(&w.sample, RETURN_BAD(FN_LEAF));
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_NO_ROW)), STOP_NO_RULE);
+	world_deinit(&w);
+}
+
+/* The end of a chain without a rule for it. */
+static void test_zero_end(void **state)
+{
+	struct vcpu_regs *regs;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, 0);
+	regs = sample_at(&w, PC(FN_LEAF), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LEAF)), STOP_COMPLETE);
+	regs->gpr[X86_RBP] = 1;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LEAF)), STOP_BAD_RETURN);
+	/* The caller has no rules and says that it is the first. */
+	build_stack_push(&w.stack, RETURN(FN_NO_ROW));
+	regs = sample_at(&w, PC(FN_LEAF), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LEAF), RETURN(FN_NO_ROW)), STOP_COMPLETE);
+	world_deinit(&w);
+}
+
+static void test_ends(void **state)
+{
+	static const struct {
+		u64 pc, ret;
+		u32 nr;
+		enum stop_reason stop;
+	} ends[] = {
+		{ PC(FN_UNDEFINED), 0, 2, STOP_COMPLETE },	/* by frame pointers, then */
+		{ PC(FN_NOT_KNOWN), 0, 2, STOP_COMPLETE },
+		{ PC(FN_STRANGE), 0, 1, STOP_UNSUPPORTED },
+		{ PC(FN_START), 0, 1, STOP_COMPLETE },
+		{ PC(FN_DOWN), 0, 1, STOP_BAD_POINTER },
+		{ PC(FN_LEAF), RETURN(FN_UNDEFINED), 2, STOP_NO_RULE },
+		{ PC(FN_LEAF), RETURN(FN_NOT_KNOWN), 2, STOP_NO_RULE },
+		{ PC(FN_LEAF), RETURN(FN_DOWN), 2, STOP_BAD_POINTER },
+		{ PC(FN_LEAF), RETURN_BEHIND, 2, STOP_COMPLETE },
+		{ PC(FN_LEAF), RETURN_BAD(FN_LEAF), 1, STOP_BAD_RETURN },
+		{ PC(FN_LEAF), 0x50, 1, STOP_BAD_RETURN },
+		{ PC(FN_LEAF), 0xffffffff81000050, 1, STOP_BAD_RETURN },
+		{ PC(FN_LEAF), TEXT + FN_START * FN_SIZE, 2, STOP_COMPLETE },	/* by hand */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
+		struct world w;
+
+		world_init(&w);
+		build_stack_push(&w.stack, ends[i].ret);
+		sample_at(&w, ends[i].pc, WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT)->gpr[X86_RBP] = 1;
+		unwind(&w);
+		assert_int_equal(w.chain.nr, ends[i].nr);
+		assert_int_equal(w.chain.user_stop, ends[i].stop);
+		world_deinit(&w);
+	}
+}
+
+/* Every length of the copy: a chain that is right as far as it goes, and why it goes no further. */
+static void test_cut(void **state)
+{
+	static const enum stop_reason stops[] = { STOP_STACK_CUT, STOP_NOT_PRESENT, STOP_NO_SLOT };
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, RETURN(FN_START));
+	for (unsigned int i = 0; i < 4; i++) {
+		build_stack_locals(&w.stack, 2);
+		build_stack_push(&w.stack, RETURN(FN_LOCALS));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(stops); i++) {
+		for (u32 size = 0; size < STACK_TOP - w.stack.sp; size++) {
+			/* Return addresses are at 0, 24, 48, … */
+			u32 whole = 1 + (size >= 8) + (size >= 8 ? (size - 8) / 24 : 0);
+
+			sample_at(&w, PC(FN_LEAF), size, stops[i]);
+			unwind(&w);
+			assert_int_equal(w.chain.user_stop, stops[i]);
+			assert_int_equal(w.chain.nr, whole);
+		}
+	}
+	sample_at(&w, PC(FN_LEAF), WIRE_MAX_STACK_BYTES, STOP_STACK_CUT);
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 6);
+	assert_int_equal(w.chain.user_stop, STOP_COMPLETE);
+	w.unwinder.max_depth = 6;
+	unwind(&w);
+	assert_int_equal(w.chain.user_stop, STOP_COMPLETE);
+	w.unwinder.max_depth = 5;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 5);
+	assert_int_equal(w.chain.user_stop, STOP_DEPTH);
+	world_deinit(&w);
+}
+
+/* In the kernel, @padding bytes of which are above the pt_regs. */
+static void kernel_sample(struct world *w, unsigned int padding, u64 cs)
+{
+	u64 gpr[16] = { [X86_R12] = STACK_TOP, [X86_RSP] = w->stack.sp };
+	struct build_stack kernel;
+	u64 regs;
+
+	build_stack_init(&kernel, 0xffffc90000014000ULL);
+	build_stack_locals(&kernel, padding / sizeof(u64));
+	regs = build_stack_regs(&kernel, PC(FN_LEAF), gpr, true);
+	build_stack_poke(&kernel, regs + X86_PT_CS * sizeof(u64), cs);
+	build_stack_locals(&kernel, 10);
+	build_sample_deinit(&w->sample);
+	build_sample_init(&w->sample, 0xffffffff81000000, kernel.sp);
+	w->sample.wire.user_pc = PC(FN_LEAF);
+	w->sample.wire.user_sp = w->stack.sp;
+	w->sample.wire.user_stop = STOP_COMPLETE;
+	build_sample_stack(&w->sample, WIRE_STACK_THREAD, &kernel, WIRE_MAX_STACK_BYTES,
+			   STOP_COMPLETE);
+	build_sample_stack(&w->sample, WIRE_STACK_USER, &w->stack, WIRE_MAX_STACK_BYTES,
+			   STOP_NOT_PRESENT);
+}
+
+/* Sampled in the kernel: the user's registers are in the pt_regs at its stack's end. */
+static void test_below_kernel(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, RETURN(FN_START));
+	build_stack_push(&w.stack, RETURN(FN_R12));
+	for (unsigned int padding = 0; padding <= 32; padding += 16) {
+		kernel_sample(&w, padding, 0x33);
+		unwind(&w);
+		assert_int_equal(w.chain.nr_kernel, 1);
+		assert_int_equal(w.chain.user_stop, STOP_COMPLETE);
+		/* Not where they are looked for: capture's frames, of which there are none. */
+		assert_int_equal(w.chain.nr, padding == 32 ? 2 : 4);
+		assert_int_equal(w.chain.frames[1].ip, PC(FN_LEAF));
+		if (padding < 32)
+			assert_int_equal(w.chain.frames[3].ip, RETURN(FN_START));
+	}
+	kernel_sample(&w, 0, X86_USER32_CS);
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 2);
+	/* SYSCALL's first instructions: on the user's stack, with the user's registers. */
+	build_sample_deinit(&w.sample);
+	build_sample_init(&w.sample, 0xffffffff81000000, w.stack.sp);
+	w.sample.wire.regs.gpr[X86_R12] = STACK_TOP;
+	w.sample.wire.user_pc = PC(FN_LEAF);
+	w.sample.wire.user_sp = w.stack.sp;
+	build_sample_stack(&w.sample, WIRE_STACK_USER, &w.stack, WIRE_MAX_STACK_BYTES,
+			   STOP_NOT_PRESENT);
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 4);
+	assert_int_equal(w.chain.user_stop, STOP_COMPLETE);
+	world_deinit(&w);
+}
+
+/* This program's own stack. */
+
+#define MAX_OBJECTS 32
+
+struct object {
+	u64 base, end;
+	struct cfi_table *table;
+};
+
+struct self {
+	struct object objects[MAX_OBJECTS];
+	unsigned int nr;
+	struct build_sample sample;
+	struct chain chain;
+	void *want[64];
+	int nr_want;
+};
+
+static struct self self;
+
+static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const char *path = info->dlpi_name[0] ? info->dlpi_name : "/proc/self/exe";
+	struct object *object = &self.objects[self.nr];
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	(void)size;
+	(void)arg;
+	if (fd < 0)	/* the vDSO */
+		return 0;
+	assert_true(self.nr < MAX_OBJECTS);
+	object->base = info->dlpi_addr;
+	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
+		const Elf64_Phdr *segment = &info->dlpi_phdr[i];
+
+		if (segment->p_type == PT_LOAD)
+			object->end = MAX(object->end, object->base + segment->p_vaddr +
+							       segment->p_memsz);
+	}
+	assert_int_equal(cfi_table_from_file(fd, &object->table), 0);
+	self.nr++;
+	return 0;
+}
+
+static const struct object *own_object(u64 pc)
+{
+	for (unsigned int i = 0; i < self.nr; i++)
+		if (pc >= self.objects[i].base && pc < self.objects[i].end)
+			return &self.objects[i];
+	return NULL;
+}
+
+static int find_own_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
+{
+	const struct object *object = own_object(pc.addr);
+
+	(void)ctx;
+	return object ? cfi_table_find(object->table, pc.addr - object->base, ret_row) : -ENOENT;
+}
+
+static int check_own_call(void *ctx, gva_t ret_addr, bool user)
+{
+	const u8 *before = (const u8 *)(uintptr_t)(ret_addr.addr - X86_CALL_MAX);
+
+	(void)ctx;
+	assert_true(user);
+	if (!own_object(ret_addr.addr))
+		return -EBADMSG;
+	return x86_call_ends_at(before, X86_CALL_MAX) ? 0 : -EBADMSG;
+}
+
+static u64 own_stack_end(void)
+{
+	pthread_attr_t attr;
+	size_t size;
+	void *start;
+
+	assert_int_equal(pthread_getattr_np(pthread_self(), &attr), 0);
+	assert_int_equal(pthread_attr_getstack(&attr, &start, &size), 0);
+	pthread_attr_destroy(&attr);
+	return (uintptr_t)start + size;
+}
+
+/* From where getcontext() was called. */
+static void unwind_own(const ucontext_t *context)
+{
+	static const u8 order[] = {
+		X86_R8, X86_R9, X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15, X86_RDI,
+		X86_RSI, X86_RBP, X86_RBX, X86_RDX, X86_RAX, X86_RCX, X86_RSP,
+	};
+	static const struct unwind_ops ops = {
+		.check_call = check_own_call,
+		.find_user_row = find_own_row,
+	};
+	const struct unwinder unwinder = { .ops = &ops };
+	const greg_t *gregs = context->uc_mcontext.gregs;
+	u64 sp = gregs[REG_RSP], size = MIN(own_stack_end() - sp, (u64)WIRE_MAX_STACK_BYTES);
+	struct wire_sample *wire = &self.sample.wire;
+	struct sample sample;
+
+	build_sample_init(&self.sample, gregs[REG_RIP], sp);
+	wire->flags = WIRE_F_USER;
+	wire->regs.user = 1;
+	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
+		wire->regs.gpr[order[i]] = gregs[i];
+	strbuf_add(&self.sample.stacks[0], (const void *)(uintptr_t)sp, size);
+	wire->stacks[0] = (struct wire_stack){
+		.gva = sp, .size = size, .kind = WIRE_STACK_USER, .stop = STOP_STACK_CUT,
+	};
+	wire->nr_stacks = 1;
+	assert_int_equal(build_sample_finish(&self.sample, &sample), 0);
+	unwind_sample(&unwinder, &sample, &self.chain);
+	build_sample_deinit(&self.sample);
+}
+
+static __attribute__((noinline)) void look(int signal)
+{
+	ucontext_t context;
+
+	(void)signal;
+	self.nr_want = backtrace(self.want, ARRAY_SIZE(self.want));
+	getcontext(&context);
+	unwind_own(&context);
+}
+
+static __attribute__((noinline)) int compare(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	look(0);
+	return *x - *y;
+}
+
+/* The first frame is this function's own, at another instruction. */
+static void assert_as_backtrace(void)
+{
+	assert_int_equal(self.chain.user_stop, STOP_COMPLETE);
+	assert_true(self.nr_want > 5 && self.nr_want < (int)ARRAY_SIZE(self.want));
+	assert_int_equal(self.chain.nr, self.nr_want);
+	for (int i = 1; i < self.nr_want; i++)
+		assert_int_equal(self.chain.frames[i].ip, (uintptr_t)self.want[i]);
+}
+
+static int load_own_tables(void **state)
+{
+	(void)state;
+	dl_iterate_phdr(add_object, NULL);
+	return 0;
+}
+
+static int drop_own_tables(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < self.nr; i++)
+		cfi_table_destroy(self.objects[i].table);
+	self.nr = 0;
+	return 0;
+}
+
+/* Through the C library's qsort(). */
+static void test_own_stack(void **state)
+{
+	int numbers[] = { 3, 1 };
+
+	(void)state;
+	qsort(numbers, ARRAY_SIZE(numbers), sizeof(numbers[0]), compare);
+	assert_as_backtrace();
+}
+
+/* Through a signal, on the same stack. */
+static void test_own_signal(void **state)
+{
+	struct sigaction action = { .sa_handler = look }, old;
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &action, &old), 0);
+	raise(SIGUSR1);
+	sigaction(SIGUSR1, &old, NULL);
+	assert_as_backtrace();
+}
+
+static void *thread_main(void *arg)
+{
+	look(0);
+	return arg;
+}
+
+/* A thread ends in clone(). */
+static void test_own_thread(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, thread_main, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(self.chain.user_stop, STOP_COMPLETE);
+	assert_true(self.nr_want >= 3);
+	assert_int_equal(self.chain.nr, self.nr_want);
+	for (int i = 1; i < self.nr_want; i++)
+		assert_int_equal(self.chain.frames[i].ip, (uintptr_t)self.want[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_realigned),
+		cmocka_unit_test(test_lost),
+		cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_signal_stack),
+		cmocka_unit_test(test_frame_pointers),
+		cmocka_unit_test(test_zero_end),
+		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_below_kernel),
+		cmocka_unit_test(test_own_stack),
+		cmocka_unit_test(test_own_signal),
+		cmocka_unit_test(test_own_thread),
+	};
+
+	return cmocka_run_group_tests(tests, load_own_tables, drop_own_tables);
+}
