@@ -57,7 +57,9 @@ static void check(const struct shot *shot, const struct header *header)
 	require(wire->user_stop < STOP_NR);
 	for (unsigned int i = 0; i < wire->nr_stacks; i++) {
 		require(wire->stacks[i].stop != STOP_NONE && wire->stacks[i].stop < STOP_NR);
-		require(wire->stacks[i].gva >= header->guest.kernel_start);
+		require(wire->stacks[i].kind == WIRE_STACK_USER ?
+				wire->stacks[i].gva >> 56 == 0 :
+				wire->stacks[i].gva >= header->guest.kernel_start);
 	}
 	for (unsigned int i = 0; i < wire->nr_user_frames; i++)
 		require(sample.user_frames[i] >> 56 == 0);
@@ -85,6 +87,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	shot.wire.regs = header.regs;
 	shot.percpu = header.percpu;
 	shot.max_depth = header.max_depth;
+	shot.user_stack = header.max_depth * 64;
 	user_shot_take(&shot, true);
 	check(&shot, &header);
 	return 0;

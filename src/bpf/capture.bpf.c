@@ -24,6 +24,7 @@
 const volatile u32 amd;			/* registers are in a VMCB */
 const volatile u32 host_side;		/* the event happens in the host kernel, never in a guest */
 const volatile u32 max_depth;
+const volatile u32 user_stack;		/* bytes */
 const volatile u32 exclude_user;
 const volatile u32 exclude_kernel;
 const volatile u32 event_index;
@@ -126,6 +127,7 @@ static __always_inline void begin(struct shot *shot, const struct capture_vcpu *
 {
 	shot_begin(shot);
 	shot->max_depth = max_depth;
+	shot->user_stack = user_stack;
 	shot->percpu = vcpu->percpu;
 	shot->wire.vm = vcpu->vm;
 	shot->wire.vcpu = vcpu->id;

@@ -127,14 +127,18 @@ SHOT_FN int shot_find_next_task(struct shot *shot)
 	return 0;
 }
 
-/* Appends up to @size bytes from @gva on to the record. Returns why it ended early, else 0. */
-SHOT_FN int shot_copy(struct shot *shot, u64 gva, u32 size)
+/*
+ * Appends up to @size bytes from @gva on, seen through the view of @kind, to the record. Returns
+ * why it ended early, else 0.
+ */
+SHOT_FN int shot_copy(struct shot *shot, u64 gva, u32 size, u32 kind)
 {
 	if (!shot)
 		return STOP_UNSUPPORTED;
+	kind &= SHOT_NR_VIEWS - 1;
 	/* Pages of a stack that starts anywhere in one. */
 	for (int i = 0; i < WIRE_MAX_STACK_BYTES / SHOT_PAGE + 1 && size; i++) {
-		int stop = shot_translate(shot, gva, SHOT_VIEW_STACK);
+		int stop = shot_translate(shot, gva, kind);
 		u64 chunk = shot_min(shot_min(size, shot->room), SHOT_PAGE);
 		u64 used = shot->used;
 
@@ -178,7 +182,7 @@ SHOT_FN int shot_take_stack(struct shot *shot, u64 sp, u32 i)
 		return 0;
 	size = shot_min(shot->stack_end - sp, WIRE_MAX_STACK_BYTES);
 	start = shot->used;
-	stop = shot_copy(shot, sp, size);
+	stop = shot_copy(shot, sp, size, SHOT_VIEW_STACK);
 	if (!stop && (size < shot->stack_end - sp || where == SHOT_STACK_NONE))
 		stop = STOP_STACK_CUT;
 	stack = &shot->wire.stacks[i];

@@ -36,6 +36,8 @@ SHOT_INLINE void shot_take_memory(struct shot *shot)
 	shot_take_user(shot);
 	if (!regs->user)
 		shot_take_stacks(shot);
+	if (shot->user_stack)
+		shot_take_user_stack(shot);
 	shot_recheck(shot, SHOT_VIEW_USER);
 }
 

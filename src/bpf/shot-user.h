@@ -287,8 +287,39 @@ SHOT_INLINE int shot_take_user(struct shot *shot)
 		shot->wire.user_stop = STOP_UNSUPPORTED;
 		return 0;
 	}
+	shot->flags |= SHOT_F_USER;
 	shot_walk_frames(shot);
 	shot_note_gone(shot);
+	return 0;
+}
+
+/*
+ * Copies the user stack from the stack pointer up, as much as is asked for or to the first page
+ * that is not there, which mostly is the stack's end. Comes behind the kernel's stacks, whose
+ * number is not known before. 32-bit programs are not unwound by it.
+ */
+SHOT_FN int shot_take_user_stack(struct shot *shot)
+{
+	struct wire_stack *stack;
+	u32 start, stop, i;
+	u64 size;
+
+	if (!shot || !(shot->flags & SHOT_F_USER) || shot->wire.flags & WIRE_F_USER_GONE ||
+	    shot->word != 8 || shot->wire.user_sp >= SHOT_USER_TOP)
+		return 0;
+	i = shot->wire.nr_stacks;
+	if (i >= WIRE_MAX_STACKS)
+		return 0;
+	size = shot_min(shot->user_stack, WIRE_MAX_STACK_BYTES);
+	start = shot->used;
+	stop = shot_copy(shot, shot->wire.user_sp, size, SHOT_VIEW_USER);
+	stack = &shot->wire.stacks[i];
+	stack->gva = shot->wire.user_sp;
+	stack->offset = sizeof(shot->wire) + start;
+	stack->size = shot->used - start;
+	stack->kind = WIRE_STACK_USER;
+	stack->stop = stop ? stop : STOP_STACK_CUT;
+	shot->wire.nr_stacks = i + 1;
 	return 0;
 }
 

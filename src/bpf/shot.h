@@ -21,8 +21,8 @@
 #define SHOT_READ_MAX 256	/* of shot_read() */
 #define SHOT_READ_AHEAD 1024	/* what it reads at once where it can; a power of two */
 
-/* The user frames, then the stacks: a thread's, an interrupt's and an exception's. */
-#define SHOT_DATA_BYTES (WIRE_MAX_USER_FRAMES * 8 + 3 * WIRE_MAX_STACK_BYTES)
+/* The user frames, then the stacks: a thread's, an interrupt's, an exception's and the user's. */
+#define SHOT_DATA_BYTES (WIRE_MAX_USER_FRAMES * 8 + WIRE_MAX_STACKS * WIRE_MAX_STACK_BYTES)
 
 /* What is known of a VM; user space replaces it as a whole. */
 struct shot_vm {
@@ -59,6 +59,7 @@ enum shot_view_kind {
 
 enum shot_flags {
 	SHOT_F_WALK = 1 << 0,	/* the slots hold: guest memory may be read */
+	SHOT_F_USER = 1 << 1,	/* user memory is the task's; set by the shot */
 };
 
 struct shot_env;
@@ -71,6 +72,8 @@ struct shot {
 	/* Given by the caller, with .wire's first part and .regs. */
 	u32 flags;		/* enum shot_flags */
 	u32 max_depth;
+	u32 user_stack;		/* bytes of the user stack to copy at most; 0: none */
+	u32 pad_given;
 	u64 percpu;		/* the vCPU's per-CPU base if known from earlier; updated */
 
 	/* Work. */

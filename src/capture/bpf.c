@@ -74,6 +74,7 @@ static void configure(struct capture *capture, struct capture_bpf *skel)
 
 	skel->rodata->amd = vm_host_vendor(capture->host) == VM_VENDOR_AMD;
 	skel->rodata->max_depth = capture->options.max_depth;
+	skel->rodata->user_stack = capture->options.user_stack;
 	skel->rodata->exclude_user = event->exclude_user;
 	skel->rodata->exclude_kernel = event->exclude_kernel;
 	skel->rodata->host_side = event->host_side;

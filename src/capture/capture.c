@@ -12,7 +12,9 @@
 #include "capture/backend.h"
 #include "capture/events.h"
 
+/* Some 400 samples with a full kernel stack each; with a full user stack beside, as many. */
 #define RING_BYTES_DEFAULT (8UL << 20)
+#define RING_BYTES_USER_STACK (16UL << 20)
 #define MAX_DEPTH_DEFAULT 127	/* perf's, kernel.perf_event_max_stack */
 
 const char *capture_mode_name(enum capture_mode mode)
@@ -392,10 +394,12 @@ int capture_create(struct vm_host *host, const struct capture_options *options,
 	capture->on_sample = on_sample;
 	capture->arg = arg;
 	if (!options->ring_bytes)
-		capture->options.ring_bytes = RING_BYTES_DEFAULT;
+		capture->options.ring_bytes =
+			options->user_stack ? RING_BYTES_USER_STACK : RING_BYTES_DEFAULT;
 	if (!options->max_depth)
 		capture->options.max_depth = MAX_DEPTH_DEFAULT;
 	capture->options.max_depth = MIN(capture->options.max_depth, WIRE_MAX_USER_FRAMES);
+	capture->options.user_stack = MIN(options->user_stack, WIRE_MAX_STACK_BYTES + 0U);
 	capture->backend = find_backend(options->mode, ret_why);
 	if (capture->backend)
 		err = capture->backend->open(capture, ret_why);

@@ -57,10 +57,14 @@ struct capture_counts {
 	u64 unknown_vcpu;	/* a thread that was not yet known, or no more */
 };
 
+/* Of the user stack; as deep as one is copied at all. Most hold less, and no more is copied. */
+#define CAPTURE_USER_STACK_DEFAULT WIRE_MAX_STACK_BYTES
+
 struct capture_options {
 	enum capture_mode mode;	/* not CAPTURE_AUTO: see capture_choose() */
 	struct capture_event event;
 	unsigned int max_depth;	/* user frames */
+	unsigned int user_stack;	/* bytes of the user stack to copy at most; 0: none */
 	size_t ring_bytes;	/* 0: default */
 };
 

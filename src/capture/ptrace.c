@@ -204,6 +204,7 @@ static bool take_shot(struct capture *capture, struct ptrace_thread *t)
 	cache_reset(&mode->cache, t->guest);
 	user_shot_begin(shot, &mode->cache.env);
 	shot->max_depth = capture->options.max_depth;
+	shot->user_stack = capture->options.user_stack;
 	shot->percpu = t->percpu;
 	err = read_run(t, &shot->wire.regs, &nested);
 	if (err == -ENODATA)

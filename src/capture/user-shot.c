@@ -9,6 +9,7 @@ void user_shot_begin(struct shot *shot, struct shot_env *env)
 	shot_begin(shot);
 	shot->env = env;
 	shot->max_depth = WIRE_MAX_USER_FRAMES;
+	shot->user_stack = 0;
 }
 
 void user_shot_take(struct shot *shot, bool walk)

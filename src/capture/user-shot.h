@@ -8,7 +8,10 @@
 
 #include "bpf/shot.h"
 
-/* Empties @shot's record; the caller then fills .wire's first part and .wire.regs. */
+/*
+ * Empties @shot's record; the caller then fills .wire's first part and .wire.regs, and
+ * .user_stack if it wants a copy.
+ */
 void user_shot_begin(struct shot *shot, struct shot_env *env);
 
 /* Completes the record: .wire.size bytes from .wire on. Without @walk it holds registers only. */

@@ -35,12 +35,14 @@ static struct {
 	int mode;
 	const char *kick_signal;
 	u64 max_depth;
+	u64 stack_size;
 	u64 duration_ms;
 	const char *output;
 	const char *debug_dir;
 	u64 cache_size;
 } opt = {
 	.max_depth = 127,	/* kernel.perf_event_max_stack's default */
+	.stack_size = CAPTURE_USER_STACK_DEFAULT,
 	.output = "perf.data",
 	.cache_size = DEFAULT_CACHE_SIZE,
 };
@@ -59,6 +61,8 @@ static const struct option_spec record_options[] = {
 	OPT_NUMBER('c', "count", &opt.period, 1, UINT64_MAX, "N", "one sample every N events"),
 	OPT_NUMBER(0, "max-depth", &opt.max_depth, 1, WIRE_MAX_USER_FRAMES, "N",
 		   "frames of a chain, kernel and user each (default 127)"),
+	OPT_NUMBER(0, "stack-size", &opt.stack_size, 0, WIRE_MAX_STACK_BYTES, "BYTES",
+		   "of the user stack to unwind (default 16384); 0: go by frame pointers"),
 	OPT_GROUP("How"),
 	OPT_CHOICE(0, "capture", &opt.mode, mode_names, "MODE",
 		   "how a sample is taken (default auto)"),
@@ -202,6 +206,7 @@ static int fill_capture(struct capture_options *capture, const char **ret_event_
 	*capture = (struct capture_options){
 		.mode = (enum capture_mode)opt.mode,
 		.max_depth = opt.max_depth,
+		.user_stack = opt.stack_size,
 	};
 	err = capture_event_parse(opt.event, &capture->event, ret_event_why);
 	if (err) {

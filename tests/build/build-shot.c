@@ -224,6 +224,7 @@ int build_shot_switch_mm(struct build_shot *build)
 void build_shot_take(struct build_shot *build, struct shot *shot)
 {
 	user_shot_begin(shot, &build->env);
+	shot->user_stack = build->user_stack;
 	shot->wire.regs = build->regs;
 	shot->wire.event_pc = build->regs.pc;
 	user_shot_take(shot, true);

@@ -39,6 +39,7 @@ struct build_shot {
 	struct shot_vm vm;
 	struct shot_env env;
 	struct vcpu_regs regs;	/* in user mode, innermost frame */
+	u32 user_stack;		/* bytes to be copied at most; 0: none */
 	u64 fault_hva;		/* the page at this address is not on the host; 0: all are */
 	u64 failing_read;	/* the read of this number, from 1, fails; 0: none does */
 	u64 reads;		/* so far */

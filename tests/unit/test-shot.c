@@ -326,6 +326,96 @@ static void test_system_call(void **state)
 	assert_false(sample.wire->flags & WIRE_F_USER);
 }
 
+/* The user stack is copied behind the kernel's ones, up to a limit or to its end. */
+static void check_user_stack(u32 limit, u64 sp, u64 end, u8 stop)
+{
+	struct wire_stack *stack;
+	struct sample sample;
+	u32 i;
+
+	build.user_stack = limit;
+	sample = take();
+	assert_true(sample.wire->nr_stacks > 0);
+	i = sample.wire->nr_stacks - 1;
+	stack = &shot.wire.stacks[i];
+	assert_int_equal(stack->stop, stop);
+	stack->stop = STOP_COMPLETE;
+	check_stack(&sample, i, sp, end, WIRE_STACK_USER);
+}
+
+static void test_user_stack(void **state)
+{
+	u64 sp = BUILD_SHOT_FIRST_FRAME - 16, end = BUILD_SHOT_USER + BUILD_SHOT_USER_BYTES;
+	struct sample sample;
+
+	(void)state;
+	check_user_stack(1, sp, sp + 1, STOP_STACK_CUT);
+	check_user_stack(1000, sp, sp + 1000, STOP_STACK_CUT);
+	check_user_stack(8192, sp, sp + 8192, STOP_STACK_CUT);
+	check_user_stack(end - sp, sp, end, STOP_STACK_CUT);
+	check_user_stack(end - sp + 1, sp, end, STOP_NOT_PRESENT);
+	check_user_stack(UINT32_MAX, sp, end, STOP_NOT_PRESENT);
+	assert_int_equal(shot.wire.nr_stacks, 1);
+	check_frames(&(struct sample){ &shot.wire, (u64 *)shot.data }, BUILD_SHOT_FRAMES,
+		     STOP_COMPLETE);
+	/* In a system call. */
+	build_shot_enter_kernel(&build, BUILD_SHOT_THREAD + 0x3000);
+	check_user_stack(8192, sp, sp + 8192, STOP_STACK_CUT);
+	assert_int_equal(shot.wire.nr_stacks, 2);
+	assert_int_equal(shot.wire.stacks[0].kind, WIRE_STACK_AT_SP);
+	/* A hole. */
+	unmap(BUILD_SHOT_USER + 2 * SHOT_PAGE);
+	check_user_stack(UINT32_MAX, sp, BUILD_SHOT_USER + 2 * SHOT_PAGE, STOP_NOT_PRESENT);
+	/* Neither it nor the code is there. */
+	unmap(BUILD_SHOT_USER);
+	sample = take();
+	assert_true(sample.wire->flags & WIRE_F_USER_GONE);
+	assert_int_equal(sample.wire->nr_stacks, 1);
+}
+
+/* Whose user stack is not copied. */
+static void test_no_user_stack(void **state)
+{
+	(void)state;
+	build.user_stack = WIRE_MAX_STACK_BYTES;
+	build.regs.bits = 32;
+	assert_int_equal(take().wire->nr_stacks, 0);
+	build.regs.bits = 64;
+	assert_int_equal(take().wire->nr_stacks, 1);
+	build.regs.gpr[X86_RSP] = BUILD_SHOT_USER - 64;
+	assert_int_equal(take().wire->nr_stacks, 1);
+	assert_int_equal(shot.wire.stacks[0].size, 0);
+	assert_int_equal(shot.wire.stacks[0].stop, STOP_NOT_PRESENT);
+	build.regs.gpr[X86_RSP] = BUILD_SHOT_DIRECT;
+	assert_int_equal(take().wire->nr_stacks, 0);
+	build_shot_enter_kernel(&build, BUILD_SHOT_THREAD + 0x3000);
+	assert_int_equal(take().wire->nr_stacks, 2);
+	build.user_stack = 0;
+	assert_int_equal(take().wire->nr_stacks, 1);
+}
+
+/* All stacks at once, each as large as can be: they have room. */
+static void test_all_stacks(void **state)
+{
+	u64 irq_sp = BUILD_SHOT_IRQ, thread_sp = BUILD_SHOT_THREAD;
+	u64 user_sp = BUILD_SHOT_FIRST_FRAME - 16;
+	struct sample sample;
+
+	(void)state;
+	set(BUILD_SHOT_IRQ + BUILD_SHOT_STACK_BYTES - 8, thread_sp);
+	build_shot_hw_frame(&build, BUILD_SHOT_NMI + SHOT_PAGE, 0x10, BUILD_SHOT_KERNEL_PC, irq_sp);
+	build_shot_enter_kernel(&build, BUILD_SHOT_NMI);
+	build.user_stack = WIRE_MAX_STACK_BYTES;
+	sample = take();
+	assert_int_equal(sample.wire->nr_stacks, 4);
+	assert_int_equal(sample.wire->stacks[1].size, BUILD_SHOT_STACK_BYTES);
+	assert_int_equal(sample.wire->stacks[2].size, BUILD_SHOT_STACK_BYTES);
+	assert_int_equal(sample.wire->stacks[3].kind, WIRE_STACK_USER);
+	assert_int_equal(sample.wire->stacks[3].gva, user_sp);
+	assert_int_equal(sample.wire->stacks[3].size,
+			 BUILD_SHOT_USER + BUILD_SHOT_USER_BYTES - user_sp);
+}
+
 /* Every place of a stack, among them the first byte and the last word. */
 static void test_whole_stack(void **state)
 {
@@ -773,6 +863,9 @@ int main(void)
 		TEST(hole),	       TEST(host_fault),	TEST(no_slot),
 		TEST(bad_pointers),    TEST(first_pointer),	TEST(return_addresses),
 		TEST(depth),	       TEST(compat),		TEST(system_call),
+		TEST(user_stack),
+		TEST(no_user_stack),
+		TEST(all_stacks),
 		TEST(whole_stack),     TEST(irq_stack),		TEST(nmi_in_irq),
 		TEST(stack_loop),      TEST(entry_stack),	TEST(syscall_edge),
 		TEST(unknown_stack),   TEST(stack_hole),	TEST(kthread),
