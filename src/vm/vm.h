@@ -69,10 +69,6 @@ enum vm_vendor vm_host_vendor(const struct vm_host *host);
 /* VM_SOURCE_BPF or VM_SOURCE_KCORE; *@ret_why (may be NULL) says why it is not BPF, or is NULL. */
 enum vm_source vm_host_source(const struct vm_host *host, const char **ret_why);
 
-/*
- * All VMs now, or those of VMM @pid when it is not 0, by pid. A VM that goes away meanwhile is left
- * out. The caller frees with vm_list_deinit().
- */
 struct vm_unread {
 	u64 kvm;
 	pid_t pid;
@@ -82,6 +78,11 @@ struct vm_list {
 	VEC(struct vm *) vms;
 	VEC(struct vm_unread) unread;	/* are there, but could not be read */
 };
+
+/*
+ * All VMs now, or those of VMM @pid when it is not 0, by pid. A VM that goes away meanwhile is left
+ * out. The caller frees with vm_list_deinit().
+ */
 int vm_host_scan(struct vm_host *host, pid_t pid, struct vm_list *ret);
 void vm_list_deinit(struct vm_list *list);
 void vm_destroy(struct vm *vm);
