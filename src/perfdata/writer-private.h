@@ -4,6 +4,7 @@
 #define PERFDATA_WRITER_PRIVATE_H
 
 #include <linux/perf_event.h>
+#include <string.h>
 
 #include "base/strbuf.h"
 #include "base/types.h"
@@ -12,6 +13,7 @@
 
 #define WRITER_BUFFER_SIZE (256 * 1024)
 #define WRITER_BUILD_ID_MAX 20
+#define WRITER_NS_PER_S 1000000000ULL
 
 struct writer_event {
 	struct perf_event_attr attr;
@@ -54,6 +56,64 @@ struct perfdata_writer {
 	u64 wall_clock, monotonic;	/* of one moment */
 	u8 buffer[WRITER_BUFFER_SIZE];
 };
+
+/* What follows every record that is not a sample: sample_id_all. */
+struct writer_sample_id {
+	u32 pid, tid;
+	u64 time;
+	u32 cpu, reserved;
+	u64 id;
+};
+
+/* The first error sticks, and is what is returned. */
+int writer_fail(struct perfdata_writer *writer, int err);
+
+/* Room for @size bytes in the buffer, to be filled by the caller; NULL after a write error. */
+void *writer_reserve(struct perfdata_writer *writer, size_t size);
+int writer_append(struct perfdata_writer *writer, const void *data, size_t size);
+int writer_flush(struct perfdata_writer *writer);
+
+/*
+ * Starts a record of @size bytes in all. The buffer has room for it when this returns a place, for
+ * what comes after the header; NULL after a write error.
+ */
+u8 *writer_start_record(struct perfdata_writer *writer, u32 type, u16 misc, size_t size, u64 time);
+
+/* Puts what ends every record that is not a sample to @p. */
+void writer_end_record(u8 *p, const struct perfdata_writer *writer, u32 pid, u32 tid, u64 time);
+
+/* Each puts a value to @p and returns the place behind it. */
+static inline u8 *writer_put_bytes(u8 *p, const void *data, size_t size)
+{
+	if (size)
+		memcpy(p, data, size);
+	return p + size;
+}
+
+static inline u8 *writer_put_u32(u8 *p, u32 v)
+{
+	return writer_put_bytes(p, &v, sizeof(v));
+}
+
+static inline u8 *writer_put_u64(u8 *p, u64 v)
+{
+	return writer_put_bytes(p, &v, sizeof(v));
+}
+
+/* The text, its NUL and zeros up to a whole word. */
+static inline u8 *writer_put_text(u8 *p, const char *text, size_t padded)
+{
+	size_t len = strlen(text);
+
+	memcpy(p, text, len);
+	memset(p + len, 0, padded - len);
+	return p + padded;
+}
+
+static inline size_t writer_text_size(const char *text)
+{
+	return ALIGN_UP(strlen(text) + 1, 8);
+}
 
 /* What follows the data: the sections of features, in the order of their bits. */
 struct writer_features {

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The mappings of a perf.data: the kernel, its modules, users' files; and their build ids. */
+#include <stdio.h>
+
+#include "base/escape.h"
+#include "base/hashmap.h"
+#include "perfdata/writer-private.h"
+#include "perfdata/writer.h"
+
+#define MAX_FILENAME 4095
+
+/* The guest kernel's name to perf, with the name of the symbol that tells the KASLR offset. */
+#define KERNEL_NAME "[kernel.kallsyms]"
+#define KERNEL_MAP_NAME KERNEL_NAME "_text"
+
+/* Once for each file and build id. */
+static int add_build_id(struct perfdata_writer *writer, const struct perfdata_mmap *mmap,
+			const char *filename)
+{
+	struct writer_build_id id = {
+		.misc = mmap->kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
+		.size = mmap->build_id_size,
+	};
+	int err;
+
+	memcpy(id.id, mmap->build_id, id.size);
+	for (size_t i = 0; i < writer->build_ids.nr; i++) {
+		const struct writer_build_id *other = &writer->build_ids.data[i];
+
+		if (other->size == id.size && !memcmp(other->id, id.id, id.size) &&
+		    !strcmp(other->filename, filename))
+			return 0;
+	}
+	id.filename = strdup(filename);
+	if (!id.filename)
+		return -ENOMEM;
+	err = vec_push(&writer->build_ids, id);
+	if (err)
+		free(id.filename);
+	return err;
+}
+
+/* The kernel and its modules: PERF_RECORD_MMAP, the only form in which all of perf knows them. */
+static int write_kernel_mmap(struct perfdata_writer *writer, const struct perfdata_mmap *mmap,
+			     const char *filename)
+{
+	size_t text = writer_text_size(filename);
+	size_t size = sizeof(struct perf_event_header) + 4 * sizeof(u64) + text +
+		      sizeof(struct writer_sample_id);
+	u8 *p = writer_start_record(writer, PERF_RECORD_MMAP, PERF_RECORD_MISC_KERNEL, size,
+				    mmap->time);
+
+	if (!p)
+		return writer->error;
+	p = writer_put_u32(p, mmap->pid);
+	p = writer_put_u32(p, mmap->tid);
+	p = writer_put_u64(p, mmap->start);
+	p = writer_put_u64(p, mmap->len);
+	p = writer_put_u64(p, mmap->pgoff);
+	p = writer_put_text(p, filename, text);
+	writer_end_record(p, writer, mmap->pid, mmap->tid, mmap->time);
+	return 0;
+}
+
+/* With a build id in the place of device and inode: PERF_RECORD_MMAP2 since Linux 5.12. */
+static int write_user_mmap(struct perfdata_writer *writer, const struct perfdata_mmap *mmap,
+			   const char *filename)
+{
+	size_t text = writer_text_size(filename);
+	size_t size = sizeof(struct perf_event_header) + 8 * sizeof(u64) + text +
+		      sizeof(struct writer_sample_id);
+	u8 identity[24] = { mmap->build_id_size };
+	u16 misc = PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID;
+	u8 *p;
+
+	memcpy(identity + 4, mmap->build_id, mmap->build_id_size);
+	p = writer_start_record(writer, PERF_RECORD_MMAP2, misc, size, mmap->time);
+	if (!p)
+		return writer->error;
+	p = writer_put_u32(p, mmap->pid);
+	p = writer_put_u32(p, mmap->tid);
+	p = writer_put_u64(p, mmap->start);
+	p = writer_put_u64(p, mmap->len);
+	p = writer_put_u64(p, mmap->pgoff);
+	p = writer_put_bytes(p, identity, sizeof(identity));
+	p = writer_put_u32(p, mmap->prot);
+	p = writer_put_u32(p, mmap->flags);
+	p = writer_put_text(p, filename, text);
+	writer_end_record(p, writer, mmap->pid, mmap->tid, mmap->time);
+	return 0;
+}
+
+/* All zero is none, to perf too. */
+static bool has_build_id(const struct perfdata_mmap *mmap)
+{
+	static const u8 zero[WRITER_BUILD_ID_MAX];
+
+	return mmap->build_id && mmap->build_id_size &&
+	       mmap->build_id_size <= WRITER_BUILD_ID_MAX &&
+	       memcmp(mmap->build_id, zero, mmap->build_id_size);
+}
+
+/*
+ * What has no build id gets one that nothing else has. perf takes an object without one for the
+ * object of that name on the machine where it reads the file: the running kernel, the host's libc.
+ */
+static void ensure_build_id(struct perfdata_mmap *mmap, const char *filename,
+			    u8 room[WRITER_BUILD_ID_MAX])
+{
+	static const char prefix[12] = "no build id";
+	u64 hash = hash_bytes(filename, strlen(filename));
+
+	if (has_build_id(mmap))
+		return;
+	memcpy(room, prefix, sizeof(prefix));
+	memcpy(room + sizeof(prefix), &hash, sizeof(hash));
+	mmap->build_id = room;
+	mmap->build_id_size = WRITER_BUILD_ID_MAX;
+}
+
+int perfdata_writer_mmap(struct perfdata_writer *writer, const struct perfdata_mmap *mmap)
+{
+	struct perfdata_mmap checked = *mmap;
+	u8 room[WRITER_BUILD_ID_MAX];
+	char safe[MAX_FILENAME + 1];
+	int err;
+
+	if (writer->error)
+		return writer->error;
+	escape_terminal(mmap->filename, safe, sizeof(safe));
+	ensure_build_id(&checked, safe, room);
+	err = add_build_id(writer, &checked, safe);
+	if (err)
+		return err;
+	return mmap->kernel ? write_kernel_mmap(writer, &checked, safe) :
+			      write_user_mmap(writer, &checked, safe);
+}
+
+/* The map's name carries the reference symbol's, the build id goes by the name without it. */
+int perfdata_writer_kernel(struct perfdata_writer *writer, u64 start, u64 end, u64 ref,
+			   const u8 *build_id, u8 build_id_size)
+{
+	struct perfdata_mmap mmap = {
+		.pid = -1,
+		.start = start,
+		.len = end - start,
+		.pgoff = ref,
+		.kernel = true,
+		.build_id = build_id,
+		.build_id_size = build_id_size,
+	};
+	u8 room[WRITER_BUILD_ID_MAX];
+	int err;
+
+	if (end <= start)
+		return -EINVAL;
+	if (writer->error)
+		return writer->error;
+	ensure_build_id(&mmap, KERNEL_NAME, room);
+	err = add_build_id(writer, &mmap, KERNEL_NAME);
+	if (err)
+		return err;
+	return write_kernel_mmap(writer, &mmap, KERNEL_MAP_NAME);
+}
+
+/*
+ * Named as a file, as perf in the guest would do. perf shows it as "[name]" all the same; but of an
+ * object without a path it believes that it is the kernel, and looks for its kallsyms.
+ */
+int perfdata_writer_module(struct perfdata_writer *writer, const char *name, u64 start, u64 size,
+			   const u8 *build_id, u8 build_id_size, u64 time)
+{
+	const char *release = writer->texts.os_release;
+	char part[128], safe_release[128], filename[sizeof(part) + sizeof(safe_release) + 32];
+	struct perfdata_mmap mmap = {
+		.pid = -1,
+		.start = start,
+		.len = size,
+		.kernel = true,
+		.build_id = build_id,
+		.build_id_size = build_id_size,
+		.filename = filename,
+		.time = time,
+	};
+
+	escape_path_component(name, part, sizeof(part));
+	escape_path_component(release ? release : "unknown", safe_release, sizeof(safe_release));
+	snprintf(filename, sizeof(filename), "/lib/modules/%s/%s.ko", safe_release, part);
+	return perfdata_writer_mmap(writer, &mmap);
+}
