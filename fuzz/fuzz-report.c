@@ -15,8 +15,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct resolver_options resolver_options = {
-	.cache_dir = "/nonexistent",
-	.no_host_files = true,
+	.sources = { .cache_dir = "/nonexistent", .no_host_files = true },
 };
 
 static void make_report(const char *path, u8 choice, struct outbuf *out)

@@ -26,6 +26,7 @@ static struct {
 	const char *title;
 	bool inverted;
 } opt = {
+	.symbols = INPUT_SYMBOLS_DEFAULT,
 	.input = DEFAULT_INPUT,
 	.output = "flamegraph.html",
 	.by = PROFILE_BY_COMM,
@@ -217,6 +218,7 @@ static int load(struct profile **ret)
 
 	if (err)
 		return input_error(opt.input, err, why);
+	input_tell_sources(resolver_sources((*ret)->resolver));
 	if ((*ret)->truncated)
 		input_warn_truncated(opt.input);
 	return STATUS_OK;

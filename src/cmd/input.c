@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/errors.h"
+#include "base/escape.h"
 #include "base/log.h"
 
 bool input_filter_active(const struct input_filter *filter)
@@ -38,12 +39,55 @@ void input_filter_deinit(struct input_filter *filter)
 	option_list_deinit(&filter->tids);
 }
 
+int input_parse_sources(const char *text, void *arg, const char **ret_why)
+{
+	return symbol_source_list_parse(text, arg, ret_why);
+}
+
+/* One line that is written over, on a terminal only. Ctrl-C ends the program as ever. */
+static bool show_fetch(const char *path, u64 done, u64 total)
+{
+	char safe[256];
+
+	if (!isatty(STDERR_FILENO) || log_get_level() < LOG_LEVEL_NOTICE)
+		return false;
+	escape_terminal(path, safe, sizeof(safe));
+	if (total)
+		fprintf(stderr, "\r%s: %.1f of %.1f MB\033[K", safe, done / 1e6, total / 1e6);
+	else
+		fprintf(stderr, "\r%s: asking debuginfod\033[K", safe);
+	return false;
+}
+
 struct resolver_options input_resolver_options(const struct input_symbols *symbols)
 {
 	return (struct resolver_options){
-		.cache_dir = symbols->cache_dir,
-		.root = symbols->symfs,
+		.sources = {
+			.list = symbols->sources,
+			.cache_dir = symbols->cache_dir,
+			.root = symbols->symfs,
+			.guestmount = symbols->guestmount,
+			.vmlinux = symbols->vmlinux,
+			.kallsyms = symbols->kallsyms,
+			.modules = symbols->modules,
+			.progress = show_fetch,
+		},
+		.no_demangle = !symbols->demangle,
 	};
+}
+
+void input_tell_sources(const struct symbol_sources *sources)
+{
+	const char *problem = symbol_sources_problem(sources);
+	u64 mismatches = symbol_sources_mismatches(sources);
+
+	if (isatty(STDERR_FILENO) && log_get_level() >= LOG_LEVEL_NOTICE)
+		fputs("\r\033[K", stderr);
+	if (problem)
+		log_warning("%s", problem);
+	if (mismatches)
+		log_debug("%llu files had another build id than the recorded one and were not used",
+			  (unsigned long long)mismatches);
 }
 
 int input_error(const char *path, int err, const char *why)

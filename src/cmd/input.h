@@ -28,14 +28,32 @@ struct input_filter {
 struct input_symbols {
 	const char *cache_dir;
 	const char *symfs;
+	struct symbol_source_list sources;
+	const char *guestmount, *vmlinux, *kallsyms, *modules;
+	bool demangle;
 };
+
+#define INPUT_SYMBOLS_DEFAULT { .demangle = true }
+
+/* For the option --symbol-sources; @arg is a struct symbol_source_list. */
+int input_parse_sources(const char *text, void *arg, const char **ret_why);
 
 /* Pasted into a command's table, as the above. */
 #define INPUT_SYMBOL_OPTIONS(symbols)                                                         \
 	OPT_STRING(0, "buildid-dir", &(symbols).cache_dir, "DIR",                             \
 		   "symbols are there (default ~/.debug)", .complete = "dir"),                \
 	OPT_STRING(0, "symfs", &(symbols).symfs, "DIR",                                       \
-		   "look for the recorded files below DIR", .complete = "dir")
+		   "look for the recorded files below DIR", .complete = "dir"),               \
+	OPT_CALLBACK(0, "symbol-sources", input_parse_sources, &(symbols).sources, "LIST",    \
+		     "where symbols come from, in order (default " SYMBOL_SOURCE_NAMES ")"),  \
+	OPT_STRING(0, "guestmount", &(symbols).guestmount, "DIR",                             \
+		   "a guest's root folder is mounted at DIR or DIR/PID", .complete = "dir"),  \
+	OPT_FILE(0, "guestvmlinux", &(symbols).vmlinux, "the guest's vmlinux"),               \
+	OPT_FILE(0, "guestkallsyms", &(symbols).kallsyms, "a copy of its /proc/kallsyms"),    \
+	OPT_FILE(0, "guestmodules", &(symbols).modules,                                       \
+		 "a copy of its /proc/modules, of the same boot"),                            \
+	OPT_FLAG(0, "demangle", &(symbols).demangle,                                          \
+		 "C++ and Rust names as people write them (the default)")
 
 /* What the options say, as the resolver takes it. Borrows from @symbols. */
 struct resolver_options input_resolver_options(const struct input_symbols *symbols);
@@ -47,6 +65,9 @@ bool input_filter_active(const struct input_filter *filter);
 bool input_filter_sample(const struct perfdata_record *sample, const char *comm, void *arg);
 
 void input_filter_deinit(struct input_filter *filter);
+
+/* Says what there is to say of where names came from: what could not be asked, what was refused. */
+void input_tell_sources(const struct symbol_sources *sources);
 
 /* Says why the recording @path could not be read. Returns STATUS_FAILURE. */
 int input_error(const char *path, int err, const char *why);

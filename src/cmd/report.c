@@ -28,6 +28,7 @@ static struct {
 	struct input_symbols symbols;
 	struct input_filter filter;
 } opt = {
+	.symbols = INPUT_SYMBOLS_DEFAULT,
 	.input = DEFAULT_INPUT,
 	.report = {
 		.keys = { HIST_KEY_COMM, HIST_KEY_DSO, HIST_KEY_SYMBOL },
@@ -251,7 +252,10 @@ static int load(struct profile **ret)
 	const char *why = NULL;
 	int err = profile_load(opt.input, &profile_options, ret, &why);
 
-	return err ? input_error(opt.input, err, why) : STATUS_OK;
+	if (err)
+		return input_error(opt.input, err, why);
+	input_tell_sources(resolver_sources((*ret)->resolver));
+	return STATUS_OK;
 }
 
 static int run_report(struct outbuf *out)

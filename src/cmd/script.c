@@ -22,6 +22,7 @@ static struct {
 	struct input_symbols symbols;
 	struct input_filter filter;
 } opt = {
+	.symbols = INPUT_SYMBOLS_DEFAULT,
 	.input = DEFAULT_INPUT,
 	.fields = SCRIPT_DEFAULT_FIELDS,
 	.max_stack = DEFAULT_MAX_STACK,
@@ -88,7 +89,11 @@ static int write_samples(struct perfdata_reader *reader, struct outbuf *out)
 
 	if (!err)
 		err = resolver_add_build_ids(resolver, reader);
-	return err ? err : script_write(reader, resolver, &script_options, out);
+	if (err)
+		return err;
+	err = script_write(reader, resolver, &script_options, out);
+	input_tell_sources(resolver_sources(resolver));
+	return err;
 }
 
 static int run_script(struct outbuf *out)
@@ -123,6 +128,7 @@ static int run_folded(struct outbuf *out)
 		return input_error(opt.input, err, why);
 	if (profile->truncated)
 		input_warn_truncated(opt.input);
+	input_tell_sources(resolver_sources(profile->resolver));
 	err = folded_write(profile, out);
 	return err && !out->error ? input_error(opt.input, err, NULL) : STATUS_OK;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where the symbols of an object are found: the same places, in the same order and under the same
- * conditions as dso__load() of tools/perf/util/symbol.c, Linux 6.1, has it. A file counts only
- * when its build id is the recorded one.
+ * The symbols of an object: of the files that symbols/sources.h finds those count that dso__load()
+ * of tools/perf/util/symbol.c, Linux 6.1, would take.
  */
 #include "symbols/dso.h"
 
@@ -10,16 +9,12 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <link.h>
 
 #include "base/file.h"
 #include "symbols/elf-file.h"
 
 #define NOTES_MAX (1 << 20)
 #define PERF_MAP_MAX (256U << 20)
-#define VDSO_MAX (1 << 20)
-#define DEBUG_DIR "/usr/lib/debug"
 
 /* A running search: the file with the symbols, and the one that is mapped. */
 struct search {
@@ -53,23 +48,11 @@ static void search_deinit(struct search *search)
 	elf_file_close(search->symbols);
 }
 
-static bool search_done(const struct search *search)
-{
-	return search->symbols && search->runtime;
-}
-
 /* Takes @file over: keeps it when it is of use, else closes it. */
 static void consider(struct search *search, struct elf_file *file)
 {
-	const struct build_id *wanted = &search->dso->build_id;
-	struct build_id found;
 	bool used = false;
 
-	if (wanted->size &&
-	    (elf_file_build_id(file, &found) || !build_id_equal(&found, wanted))) {
-		elf_file_close(file);
-		return;
-	}
 	if (elf_file_is_partial(file)) {
 		used = !search->partial;
 		search->partial = used ? file : search->partial;
@@ -85,99 +68,24 @@ static void consider(struct search *search, struct elf_file *file)
 		elf_file_close(file);
 }
 
-static void try_file(struct search *search, const char *path)
+static bool take_offer(void *arg, struct elf_file *file)
 {
-	struct elf_file *file;
+	struct search *search = arg;
 
-	if (!search_done(search) && !elf_file_open(path, &file))
-		consider(search, file);
+	consider(search, file);
+	return search->symbols && search->runtime;
 }
 
-static void try_cached(struct search *search, enum symcache_kind kind)
+static int find_files(struct search *search, enum symbol_object object)
 {
-	char path[PATH_MAX];
+	const struct symbol_query query = {
+		.object = object,
+		.build_id = search->dso->build_id,
+		.path = search->dso->path,
+		.release = search->sources->release,
+	};
 
-	if (symcache_find(search->sources->cache, &search->dso->build_id, kind, path,
-			  sizeof(path)))
-		return;
-	try_file(search, path);
-	symcache_touch(path);
-}
-
-/* The host's own file, under the root that was asked for. */
-static void try_host(struct search *search, const char *fmt, ...) __printf(2, 3);
-
-static void try_host(struct search *search, const char *fmt, ...)
-{
-	char path[PATH_MAX];
-	int used = snprintf(path, sizeof(path), "%s", search->sources->root), len;
-	va_list ap;
-
-	if (search->sources->no_host_files || used < 0 || used >= (int)sizeof(path))
-		return;
-	va_start(ap, fmt);
-	len = vsnprintf(path + used, sizeof(path) - used, fmt, ap);
-	va_end(ap);
-	if (len >= 0 && len < (int)sizeof(path) - used)
-		try_file(search, path);
-}
-
-static int open_own_file(const struct search *search, struct elf_file **ret)
-{
-	char path[PATH_MAX];
-
-	if (search->sources->no_host_files ||
-	    snprintf(path, sizeof(path), "%s%s", search->sources->root, search->dso->path) >=
-	    (int)sizeof(path))
-		return -ENOENT;
-	return elf_file_open(path, ret);
-}
-
-/* What the program's own file says: a build id when none was recorded, its debug file's name. */
-static void ask_own_file(struct search *search, char *ret_link, size_t size)
-{
-	_cleanup_(elf_file_close) struct elf_file *file = NULL;
-	struct build_id found;
-
-	*ret_link = '\0';
-	if (open_own_file(search, &file))
-		return;
-	if (!search->dso->build_id.size && !elf_file_build_id(file, &found))
-		search->dso->build_id = found;
-	if (elf_file_debuglink(file, ret_link, size))
-		*ret_link = '\0';
-}
-
-static void try_debuglink(struct search *search, const char *link)
-{
-	const char *path = search->dso->path, *slash = strrchr(path, '/');
-	int dir = slash ? slash - path : 0;
-
-	if (!*link)
-		return;
-	try_host(search, "%.*s/%s", dir, path, link);
-	try_host(search, "%.*s/.debug/%s", dir, path, link);
-	try_host(search, DEBUG_DIR "%.*s/%s", dir, path, link);
-}
-
-static void find_user_files(struct search *search)
-{
-	const char *path = search->dso->path;
-	char link[NAME_MAX + 1], hex[BUILD_ID_HEX];
-
-	ask_own_file(search, link, sizeof(link));
-	build_id_hex(&search->dso->build_id, hex);
-	try_debuglink(search, link);
-	try_cached(search, SYMCACHE_ELF);
-	try_cached(search, SYMCACHE_DEBUG);
-	if (*path == '/') {
-		try_host(search, DEBUG_DIR "%s.debug", path);
-		try_host(search, DEBUG_DIR "%s", path);
-	}
-	if (search->dso->build_id.size > 1)
-		try_host(search, DEBUG_DIR "/.build-id/%.2s/%s.debug", hex, hex + 2);
-	if (*path == '/')
-		try_host(search, "%s", path);
+	return symbol_sources_find(search->sources->from, &query, take_offer, search);
 }
 
 static int new_symtab(const struct dso_sources *sources, struct symtab **ret)
@@ -238,63 +146,28 @@ static int read_found(struct search *search)
 
 static int load_user(struct search *search)
 {
-	find_user_files(search);
-	return read_found(search);
+	int err = find_files(search, SYMBOL_OBJECT_USER);
+
+	return err ? err : read_found(search);
 }
 
 static int load_module(struct search *search)
 {
-	int err;
+	int err = find_files(search, SYMBOL_OBJECT_MODULE);
 
-	try_cached(search, SYMCACHE_ELF);
-	try_cached(search, SYMCACHE_DEBUG);
-	if (*search->dso->path == '/')
-		try_host(search, "%s", search->dso->path);
-	err = read_found(search);
+	if (!err)
+		err = read_found(search);
 	/* A module's mapping starts with its .text, wherever that is in the file. */
 	if (!err && search->symbols)
 		search->dso->bias = elf_file_text_offset(search->symbols);
 	return err;
 }
 
-/* The vdso that the kernel gave to this very process. */
-static int open_own_vdso(void **ret_copy, struct elf_file **ret)
-{
-	const ElfW(Ehdr) *header = (const ElfW(Ehdr) *)getauxval(AT_SYSINFO_EHDR);
-	_cleanup_free_ void *copy = NULL;
-	size_t size;
-	int err;
-
-	if (!header)
-		return -ENOENT;
-	size = header->e_shoff + (size_t)header->e_shnum * header->e_shentsize;
-	if (size > VDSO_MAX)
-		return -E2BIG;
-	copy = malloc(size);
-	if (!copy)
-		return -ENOMEM;
-	memcpy(copy, header, size);
-	err = elf_file_open_memory(copy, size, ret);
-	if (!err)
-		*ret_copy = TAKE_PTR(copy);
-	return err;
-}
-
 static int load_vdso(struct search *search)
 {
-	_cleanup_free_ void *copy = NULL;
-	struct elf_file *file;
-	int err;
+	int err = find_files(search, SYMBOL_OBJECT_VDSO);
 
-	try_cached(search, SYMCACHE_VDSO);
-	try_cached(search, SYMCACHE_ELF);
-	if (!search_done(search) && !search->sources->no_host_files &&
-	    !open_own_vdso(&copy, &file))
-		consider(search, file);
-	err = read_found(search);
-	search_deinit(search);	/* while the copy is there */
-	search->symbols = search->runtime = search->partial = NULL;
-	return err;
+	return err ? err : read_found(search);
 }
 
 /* Once, for one name: not worth the index that symtab_find_name() makes. */
@@ -341,34 +214,6 @@ static int read_vmlinux(struct search *search)
 	return only_memory(err);
 }
 
-/* Not one without a build id: it would be this host's for any guest's. */
-static void find_vmlinux(struct search *search)
-{
-	static const char *const places[] = {
-		"/boot/vmlinux-%s",
-		DEBUG_DIR "/boot/vmlinux-%s",
-		"/lib/modules/%s/build/vmlinux",
-		DEBUG_DIR "/lib/modules/%s/vmlinux",
-		DEBUG_DIR "/boot/vmlinux-%s.debug",
-	};
-	const char *release = search->sources->release;
-	char path[PATH_MAX];
-
-	if (!search->dso->build_id.size)
-		return;
-	try_cached(search, SYMCACHE_ELF);
-	try_host(search, "/boot/vmlinux");
-	if (!release || strchr(release, '/') || strchr(release, '%'))
-		return;
-	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-		const char *at = strstr(places[i], "%s");
-
-		if (snprintf(path, sizeof(path), "%.*s%s%s", (int)(at - places[i]), places[i],
-			     release, at + 2) < (int)sizeof(path))
-			try_host(search, "%s", path);
-	}
-}
-
 static int read_kallsyms(struct dso *dso, const char *path)
 {
 	_cleanup_(kallsyms_text_destroy) struct kallsyms_text *kallsyms = NULL;
@@ -410,24 +255,28 @@ static bool is_running_kernel(const struct dso *dso)
 static int load_kallsyms(struct search *search)
 {
 	struct dso *dso = search->dso;
+	const struct symbol_sources *from = search->sources->from;
 	char path[PATH_MAX];
 	int err = -ENOENT;
 
-	if (!symcache_find(search->sources->cache, &dso->build_id, SYMCACHE_KALLSYMS, path,
+	if (symbol_sources_kallsyms(from))
+		err = read_kallsyms(dso, symbol_sources_kallsyms(from));
+	if (err && err != -ENOMEM && symbol_sources_has(from, SYMBOL_SOURCE_CACHE) &&
+	    !symcache_find(symbol_sources_cache(from), &dso->build_id, SYMCACHE_KALLSYMS, path,
 			   sizeof(path)))
 		err = read_kallsyms(dso, path);
-	if (err && err != -ENOMEM && !search->sources->no_host_files &&
-	    !*search->sources->root && is_running_kernel(dso))
+	if (err && err != -ENOMEM && symbol_sources_has(from, SYMBOL_SOURCE_HOST) &&
+	    !*symbol_sources_root(from) && is_running_kernel(dso))
 		err = read_kallsyms(dso, "/proc/kallsyms");
 	return only_memory(err);
 }
 
 static int load_kernel(struct search *search)
 {
-	int err;
+	int err = find_files(search, SYMBOL_OBJECT_KERNEL);
 
-	find_vmlinux(search);
-	err = read_vmlinux(search);
+	if (!err)
+		err = read_vmlinux(search);
 	return err ? err : load_kallsyms(search);
 }
 
@@ -454,7 +303,8 @@ static int load_perf_map(struct search *search)
 	char *rest, *line;
 	int err;
 
-	if (search->sources->no_host_files || *search->sources->root ||
+	if (!symbol_sources_has(search->sources->from, SYMBOL_SOURCE_HOST) ||
+	    *symbol_sources_root(search->sources->from) ||
 	    file_read(AT_FDCWD, search->dso->path, PERF_MAP_MAX, &text, NULL))
 		return 0;
 	err = new_symtab(search->sources, &symtab);

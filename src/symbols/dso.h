@@ -5,8 +5,8 @@
 
 #include "base/types.h"
 #include "objfile/build-id.h"
-#include "symbols/cache.h"
 #include "symbols/kallsyms-text.h"
+#include "symbols/sources.h"
 #include "symbols/symtab.h"
 
 enum dso_kind {
@@ -38,10 +38,8 @@ struct dso {
 };
 
 struct dso_sources {
-	const struct symcache *cache;
-	const char *root;	/* "": none */
+	struct symbol_sources *from;
 	const char *release;	/* the kernel's; NULL: not known */
-	bool no_host_files;
 	bool demangle;		/* which of two names is better */
 };
 

@@ -30,8 +30,8 @@ struct section {
 
 struct elf_file {
 	Elf *elf;
-	void *map;		/* to be unmapped; NULL: the caller's memory, or .unpacked */
-	void *unpacked;		/* to be freed */
+	void *map;		/* to be unmapped; NULL: the caller's memory, or .owned */
+	void *owned;		/* to be freed */
 	size_t size;
 	GElf_Ehdr header;
 	VEC(struct section) sections;
@@ -134,6 +134,15 @@ int elf_file_open_memory(void *image, size_t size, struct elf_file **ret)
 	return 0;
 }
 
+int elf_file_open_owned(void *image, size_t size, struct elf_file **ret)
+{
+	int err = elf_file_open_memory(image, size, ret);
+
+	if (!err)
+		(*ret)->owned = image;
+	return err;
+}
+
 /* Private and writable: what libelf may change in place stays in this process. */
 static int map_file(const char *path, void **ret_map, size_t *ret_size)
 {
@@ -179,7 +188,7 @@ void elf_file_close(struct elf_file *file)
 	elf_end(file->elf);
 	if (file->map)
 		munmap(file->map, file->size);
-	free(file->unpacked);
+	free(file->owned);
 	vec_deinit(&file->sections);
 	vec_deinit(&file->loads);
 	free(file);
@@ -374,9 +383,9 @@ int elf_file_open_debugdata(const struct elf_file *file, struct elf_file **ret)
 	if (err)
 		return err;
 	size = unpacked.len;
-	err = elf_file_open_memory(unpacked.data, size, ret);
+	err = elf_file_open_owned(unpacked.data, size, ret);
 	if (!err)
-		(*ret)->unpacked = strbuf_steal(&unpacked, NULL);
+		strbuf_steal(&unpacked, NULL);
 	return err;
 }
 

@@ -17,6 +17,8 @@ int elf_file_open(const char *path, struct elf_file **ret);
 
 /* The same for bytes in memory, which must outlive it. */
 int elf_file_open_memory(void *image, size_t size, struct elf_file **ret);
+/* The same for bytes from malloc(), which the file takes over unless it fails. */
+int elf_file_open_owned(void *image, size_t size, struct elf_file **ret);
 void elf_file_close(struct elf_file *file);
 DEFINE_CLEANUP(struct elf_file *, elf_file_close)
 

@@ -283,7 +283,7 @@ int elf_synth_program(const struct elf_partial *from, struct strbuf *out)
 	};
 	int err;
 
-	if (!from->build_id.size)
+	if (!from->build_id.size || !from->loads.nr)
 		return -ENODATA;
 	err = symtab_create(&symtab);
 	if (!err)

@@ -35,7 +35,8 @@ struct elf_synth {
 /* Appends the file to @out: relocatable, 64 bits, little endian. -E2BIG: more than 4 GiB. */
 int elf_synth_module(const struct elf_synth *from, struct strbuf *out);
 
-/* The same for a program of which a part is known. -ENODATA: no build id or no symbol is. */
+/* The same for a program of which a part is known. -ENODATA: no build
+ * id, segment or symbol is. */
 int elf_synth_program(const struct elf_partial *from, struct strbuf *out);
 
 #endif

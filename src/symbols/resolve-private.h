@@ -36,10 +36,9 @@ struct symbol_ref {
 };
 
 struct resolver {
-	struct symcache *cache;
-	char *root;
+	struct symbol_sources *sources;
 	char *release;
-	bool demangle, no_host_files;
+	bool demangle;
 	VEC(struct header_build_id) build_ids;
 	VEC(struct dso *) dsos;
 	struct hashmap dso_index;

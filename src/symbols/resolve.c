@@ -35,12 +35,9 @@ int resolver_create(const struct resolver_options *options, struct resolver **re
 	resolver->kernel_dso = RESOLVER_NONE;
 	resolver->seed = hash_new_seed();
 	resolver->demangle = !options->no_demangle;
-	resolver->no_host_files = options->no_host_files;
 	resolver->kernel.tag = resolver_new_tag(resolver);
 	resolver->nothing.tag = resolver_new_tag(resolver);
-	err = resolver_copy_string(options->root ? options->root : "", &resolver->root);
-	if (!err)
-		err = symcache_create(options->cache_dir, &resolver->cache);
+	err = symbol_sources_create(&options->sources, &resolver->sources);
 	if (!err)
 		err = vec_push(&resolver->places, no_place);
 	if (err)
@@ -88,8 +85,7 @@ void resolver_destroy(struct resolver *resolver)
 	hashmap_deinit(&resolver->place_index);
 	hashmap_deinit(&resolver->comm_index);
 	hashmap_deinit(&resolver->threads);
-	symcache_destroy(resolver->cache);
-	free(resolver->root);
+	symbol_sources_destroy(resolver->sources);
 	free(resolver->release);
 	free(resolver);
 }
@@ -97,10 +93,8 @@ void resolver_destroy(struct resolver *resolver)
 static int load(struct resolver *resolver, struct dso *dso)
 {
 	const struct dso_sources sources = {
-		.cache = resolver->cache,
-		.root = resolver->root,
+		.from = resolver->sources,
 		.release = resolver->release,
-		.no_host_files = resolver->no_host_files,
 		.demangle = resolver->demangle && dso->kind != DSO_KERNEL &&
 			    dso->kind != DSO_MODULE,
 	};
@@ -118,10 +112,30 @@ static int load(struct resolver *resolver, struct dso *dso)
 	return err;
 }
 
-/* A module without a file of its own: its lines in the kallsyms of the very boot recorded. */
+/*
+ * Where kallsyms has the module: where the recording has it, when that is of the same boot, or
+ * where a list of that other boot's modules says. -ENOENT: not known.
+ */
+static int start_in_kallsyms(struct resolver *resolver, const struct dso *dso,
+			     const struct dso *kernel, u64 recorded, u64 *ret)
+{
+	char name[64];
+
+	if (snprintf(name, sizeof(name), "%.*s", (int)strlen(dso->short_name) - 2,
+		     dso->short_name + 1) < (int)sizeof(name) &&
+	    !symbol_sources_module_start(resolver->sources, name, ret))
+		return 0;
+	if (kernel->kallsyms_bias)
+		return -ENOENT;
+	*ret = recorded;
+	return 0;
+}
+
+/* A module without a file of its own: its lines in the kernel's kallsyms. */
 static int load_module(struct resolver *resolver, struct dso *dso, const struct map *map)
 {
 	struct dso *kernel;
+	u64 start;
 	int err;
 
 	if (dso->loaded)
@@ -131,9 +145,10 @@ static int load_module(struct resolver *resolver, struct dso *dso, const struct 
 		return err;
 	kernel = resolver->dsos.data[resolver->kernel_dso];
 	err = load(resolver, kernel);
-	if (err || !kernel->kallsyms || kernel->kallsyms_bias)
+	if (err || !kernel->kallsyms || strlen(dso->short_name) < 3 ||
+	    start_in_kallsyms(resolver, dso, kernel, map->start, &start))
 		return err;
-	return dso_load_module_from(dso, kernel, map->start);
+	return dso_load_module_from(dso, kernel, start);
 }
 
 /* Fills in the object and the address in it, with its symbols loaded. */
@@ -334,6 +349,11 @@ size_t resolver_chain(struct resolver *resolver, const struct perfdata_record *s
 			return 0;
 	}
 	return nr;
+}
+
+const struct symbol_sources *resolver_sources(const struct resolver *resolver)
+{
+	return resolver->sources;
 }
 
 u32 resolver_nr_dsos(const struct resolver *resolver)

@@ -15,8 +15,8 @@
  * One difference is wanted: when perf reads a recording in the very boot that it was made in and
  * may read /proc/kcore, it calls a module's functions the kernel's; here they stay the module's.
  *
- * Objects are found by build id in the cache folder (~/.debug), then as the host's own file of
- * that path, and are loaded when the first address falls on them. Asking for a place allocates
+ * Objects are found as symbols/sources.h has it, by build id, and are loaded when the first address
+ * falls on them. Asking for a place allocates
  * nothing but on the first time that the place is seen.
  */
 #ifndef SYMBOLS_RESOLVE_H
@@ -24,6 +24,7 @@
 
 #include "base/types.h"
 #include "perfdata/reader.h"
+#include "symbols/sources.h"
 
 #define RESOLVER_NONE UINT32_MAX
 
@@ -31,10 +32,8 @@ struct resolver;
 struct resolver_space;	/* the mappings of one process, or of the kernel */
 
 struct resolver_options {
-	const char *cache_dir;	/* NULL: where perf has it, see symcache_default_dir() */
-	const char *root;	/* prefix of the host's files and debug folders; NULL: none */
+	struct symbol_sources_options sources;
 	bool no_demangle;
-	bool no_host_files;	/* the cache only */
 };
 
 /* One address of one object. */
@@ -48,6 +47,9 @@ struct resolver_place {
 int resolver_create(const struct resolver_options *options, struct resolver **ret);
 void resolver_destroy(struct resolver *resolver);
 DEFINE_CLEANUP(struct resolver *, resolver_destroy)
+
+/* Where it looks for files: for what there is to be said about that at the end. */
+const struct symbol_sources *resolver_sources(const struct resolver *resolver);
 
 /* An entry of the build-id feature: to be given before the first record. */
 int resolver_add_build_id(struct resolver *resolver, const struct perfdata_build_id *build_id);

@@ -22,9 +22,9 @@ id_of() {
 	readelf -n "$1" | sed -n 's/.*Build ID: //p'
 }
 
-# listed COMMAND…: "ID PATH" lines
+# "ID PATH" lines
 listed() {
-	ours list "$@" | awk 'NR > 1 { print $1, $NF }' | sort
+	ours list | awk 'NR > 1 { print $1, $NF }' | sort
 }
 
 mkdir bin
@@ -113,7 +113,7 @@ cc -Wl,--build-id=none -o none source.c
 status "no build id" 1 ours add none
 contains "no build id says why" "$tap_output" "no build id"
 status "no ELF file" 1 ours add source.c
-head -c 9000 bin/one >cut
+head -c 9000 bin/one >"cut"
 status "half a file" 1 ours add cut
 status "no such file" 1 ours add nowhere
 same "none was stored" '' "$(perfs --list)"

@@ -96,7 +96,7 @@ static void compare_sums(void)
 static struct profile *make_profile(bool mapped, bool astray)
 {
 	const struct profile_options options = {
-		.resolver = { .cache_dir = "/nonexistent", .no_host_files = true },
+		.resolver.sources = { .cache_dir = "/nonexistent", .no_host_files = true },
 		.details = PROFILE_DETAIL_THREAD | PROFILE_DETAIL_CPU,
 	};
 	struct profile *profile = NULL;

@@ -56,8 +56,8 @@ static int setup(void **state)
 	if (!mkdtemp(world->root))
 		return -1;
 	snprintf(world->cache, sizeof(world->cache), "%s/cache", world->root);
-	options.root = world->root;
-	options.cache_dir = world->cache;
+	options.sources.root = world->root;
+	options.sources.cache_dir = world->cache;
 	return resolver_create(&options, &world->resolver);
 }
 
