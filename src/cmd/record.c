@@ -230,17 +230,12 @@ static void say_start(const struct recorder *recorder, const struct capture_even
 {
 	const char *mode_why;
 	enum capture_mode mode = recorder_mode(recorder, &mode_why);
+	u64 number = event->period ? event->period : event->freq;
 
-	if (event->period)
-		log_notice("event %s every %llu (%s), capture %s (%s), %zu guest%s", event->name,
-			   (unsigned long long)event->period, event_why, capture_mode_name(mode),
-			   mode_why, recorder_nr_vms(recorder),
-			   recorder_nr_vms(recorder) == 1 ? "" : "s");
-	else
-		log_notice("event %s at %llu Hz (%s), capture %s (%s), %zu guest%s", event->name,
-			   (unsigned long long)event->freq, event_why, capture_mode_name(mode),
-			   mode_why, recorder_nr_vms(recorder),
-			   recorder_nr_vms(recorder) == 1 ? "" : "s");
+	log_notice("event %s %s %llu%s (%s), capture %s (%s), %zu guest%s", event->name,
+		   event->period ? "every" : "at", (unsigned long long)number,
+		   event->period ? "" : " Hz", event_why, capture_mode_name(mode), mode_why,
+		   recorder_nr_vms(recorder), recorder_nr_vms(recorder) == 1 ? "" : "s");
 }
 
 static double percent(u64 part, u64 whole)
