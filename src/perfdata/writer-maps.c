@@ -40,6 +40,16 @@ static int add_build_id(struct perfdata_writer *writer, const struct perfdata_mm
 	return err;
 }
 
+/* What PERF_RECORD_MMAP and PERF_RECORD_MMAP2 begin with. */
+static u8 *put_range(u8 *p, const struct perfdata_mmap *mmap)
+{
+	p = writer_put_u32(p, mmap->pid);
+	p = writer_put_u32(p, mmap->tid);
+	p = writer_put_u64(p, mmap->start);
+	p = writer_put_u64(p, mmap->len);
+	return writer_put_u64(p, mmap->pgoff);
+}
+
 /* The kernel and its modules: PERF_RECORD_MMAP, the only form in which all of perf knows them. */
 static int write_kernel_mmap(struct perfdata_writer *writer, const struct perfdata_mmap *mmap,
 			     const char *filename)
@@ -52,11 +62,7 @@ static int write_kernel_mmap(struct perfdata_writer *writer, const struct perfda
 
 	if (!p)
 		return writer->error;
-	p = writer_put_u32(p, mmap->pid);
-	p = writer_put_u32(p, mmap->tid);
-	p = writer_put_u64(p, mmap->start);
-	p = writer_put_u64(p, mmap->len);
-	p = writer_put_u64(p, mmap->pgoff);
+	p = put_range(p, mmap);
 	p = writer_put_text(p, filename, text);
 	writer_end_record(p, writer, mmap->pid, mmap->tid, mmap->time);
 	return 0;
@@ -77,11 +83,7 @@ static int write_user_mmap(struct perfdata_writer *writer, const struct perfdata
 	p = writer_start_record(writer, PERF_RECORD_MMAP2, misc, size, mmap->time);
 	if (!p)
 		return writer->error;
-	p = writer_put_u32(p, mmap->pid);
-	p = writer_put_u32(p, mmap->tid);
-	p = writer_put_u64(p, mmap->start);
-	p = writer_put_u64(p, mmap->len);
-	p = writer_put_u64(p, mmap->pgoff);
+	p = put_range(p, mmap);
 	p = writer_put_bytes(p, identity, sizeof(identity));
 	p = writer_put_u32(p, mmap->prot);
 	p = writer_put_u32(p, mmap->flags);
