@@ -43,44 +43,48 @@ const char *cursor_string(struct cursor *c, size_t max, size_t *ret_len)
 	return s;
 }
 
-u64 cursor_uleb128(struct cursor *c)
+/*
+ * The bits of a LEB128 number, the last byte among them. Of the tenth byte only one bit has room:
+ * its seven must be 0 or @full. *@ret_shift is the number of bits read, 70 at most.
+ */
+static u64 read_leb128(struct cursor *c, u8 full, unsigned int *ret_shift, u8 *ret_last)
 {
 	unsigned int shift = 0;
 	u64 value = 0;
-	u8 byte;
+	u8 byte, bits;
 
 	do {
 		byte = cursor_u8(c);
+		bits = byte & 0x7f;
 		if (c->error)
 			return 0;
-		if (shift >= 64 || (shift == 63 && (byte & 0x7e))) {
+		if (shift >= 64 || (shift == 63 && bits && bits != full)) {
 			cursor_fail(c, -EBADMSG);
 			return 0;
 		}
-		value |= (u64)(byte & 0x7f) << shift;
+		value |= (u64)bits << shift;
 		shift += 7;
 	} while (byte & 0x80);
+	*ret_shift = shift;
+	*ret_last = byte;
 	return value;
+}
+
+u64 cursor_uleb128(struct cursor *c)
+{
+	unsigned int shift;
+	u8 last;
+
+	return read_leb128(c, 1, &shift, &last);
 }
 
 s64 cursor_sleb128(struct cursor *c)
 {
-	unsigned int shift = 0;
-	u64 value = 0;
-	u8 byte;
+	unsigned int shift = 64;
+	u8 last = 0;
+	u64 value = read_leb128(c, 0x7f, &shift, &last);
 
-	do {
-		byte = cursor_u8(c);
-		if (c->error)
-			return 0;
-		if (shift >= 64 || (shift == 63 && (byte & 0x7f) != 0 && (byte & 0x7f) != 0x7f)) {
-			cursor_fail(c, -EBADMSG);
-			return 0;
-		}
-		value |= (u64)(byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (shift < 64 && (byte & 0x40))
+	if (shift < 64 && (last & 0x40))
 		value |= ~0ULL << shift;
 	return (s64)value;
 }
