@@ -213,29 +213,47 @@ static void set_pc(struct user_walk *w, u64 pc, u8 flags)
 	w->exact = flags & FRAME_F_INTERRUPTED;
 }
 
-/* The caller's value of @reg by @rule, in @next. One that cannot be had is lost, no more. */
-static void restore(const struct user_walk *w, unsigned int reg, const struct cfi_rule *rule,
-		    u64 cfa, struct user_walk *next)
-{
-	u64 value = w->gpr[reg];
+/* A caller's registers: those that were saved, the others are as in the callee. */
+struct caller {
+	u64 gpr[USER_NR_GPRS];
+	u32 saved;	/* bit n: gpr[n] holds the value */
+	u32 known;	/* bit n: the value is known, here or in the callee */
+};
 
-	if (rule->kind == CFI_SAME ? !is_known(w, reg) :
-				     apply_rule(w, rule, cfa, &value) != STOP_NONE)
-		return;
-	next->gpr[reg] = value;
-	next->known |= 1U << reg;
+/* What cannot be had is lost, no more. */
+static void restore(const struct user_walk *w, unsigned int reg, const struct cfi_rule *rule,
+		    u64 cfa, struct caller *caller)
+{
+	u32 bit = 1U << reg;
+
+	if (rule->kind == CFI_SAME) {
+		caller->known |= w->known & bit;
+	} else if (apply_rule(w, rule, cfa, &caller->gpr[reg]) == STOP_NONE) {
+		caller->known |= bit;
+		caller->saved |= bit;
+	}
 }
 
 static void restore_all(const struct user_walk *w, const struct cfi_row *row, u64 cfa,
-			struct user_walk *next)
+			struct caller *caller)
 {
 	static const u8 saved[CFI_SAVED_NR] = { X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15 };
 
-	next->known = 1U << X86_RSP;
-	next->gpr[X86_RSP] = cfa;
-	restore(w, X86_RBP, &row->bp, cfa, next);
+	caller->gpr[X86_RSP] = cfa;
+	caller->known = caller->saved = 1U << X86_RSP;
+	restore(w, X86_RBP, &row->bp, cfa, caller);
 	for (unsigned int i = 0; i < CFI_SAVED_NR; i++)
-		restore(w, saved[i], &row->saved[i], cfa, next);
+		restore(w, saved[i], &row->saved[i], cfa, caller);
+}
+
+static void enter_caller(struct user_walk *w, const struct caller *caller)
+{
+	for (u32 left = caller->saved; left; left &= left - 1) {
+		unsigned int reg = __builtin_ctz(left);
+
+		w->gpr[reg] = caller->gpr[reg];
+	}
+	w->known = caller->known;
 }
 
 /* The stack pointer rises; where a handler's frame ends it may go down, once. */
@@ -254,27 +272,31 @@ static enum stop_reason check_sp(struct user_walk *w, u64 sp, bool interrupted)
 }
 
 /* A return address of 0 where the psABI's outermost frame has it: with RBP 0, by rule. */
-static bool is_outermost(const struct user_walk *next, u64 ra)
+static bool is_outermost(const struct user_walk *w, const struct caller *caller, u64 ra)
 {
-	return !ra && is_known(next, X86_RBP) && !next->gpr[X86_RBP];
+	u32 bit = 1U << X86_RBP;
+
+	if (ra || !(caller->known & bit))
+		return false;
+	return !(caller->saved & bit ? caller->gpr[X86_RBP] : w->gpr[X86_RBP]);
 }
 
 static enum stop_reason step_call(struct user_walk *w, const struct cfi_row *row)
 {
-	struct user_walk next = *w;
 	u8 flags = FRAME_F_INTERRUPTED;
+	struct caller caller;
 	enum stop_reason stop;
 	u64 cfa, ra;
 
 	stop = find_cfa(w, row, &cfa);
 	if (stop == STOP_NONE)
-		stop = check_sp(&next, cfa, row->interrupted);
+		stop = check_sp(w, cfa, row->interrupted);
 	if (stop == STOP_NONE)
 		stop = apply_rule(w, &row->ra, cfa, &ra);
 	if (stop != STOP_NONE)
 		return stop;
-	restore_all(w, row, cfa, &next);
-	if (is_outermost(&next, ra))
+	restore_all(w, row, cfa, &caller);
+	if (is_outermost(w, &caller, ra))
 		return STOP_COMPLETE;
 	if (!row->interrupted)
 		stop = check_return(w, ra, &flags);
@@ -282,7 +304,7 @@ static enum stop_reason step_call(struct user_walk *w, const struct cfi_row *row
 		stop = STOP_BAD_RETURN;
 	if (stop != STOP_NONE)
 		return stop;
-	*w = next;
+	enter_caller(w, &caller);
 	set_pc(w, ra, flags);
 	return STOP_NONE;
 }
