@@ -34,7 +34,32 @@ static bool is_kernel_text(void *ctx, gva_t addr)
 	return addr.addr < IP_BASE;
 }
 
-static const struct unwind_ops ops = { find_row, check_call, is_kernel_text };
+/* By bits of the address, a rule of each kind. */
+static int find_user_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
+{
+	static const struct cfi_rule return_address = { CFI_AT_CFA, 0, -8 };
+	u8 kind = pc.addr >> 8 & 7, reg = pc.addr >> 12 & 15;
+	s32 offset = (s8)(pc.addr >> 16);
+	struct cfi_row row = {
+		.kind = kind == 5 ? CFI_ROW_SIGCONTEXT : kind == 6 ? CFI_ROW_END : CFI_ROW_CALL,
+		.interrupted = pc.addr & 1 << 24,
+		.cfa = { kind == 1 ? CFI_AT_REG : CFI_REG_OFFSET, reg, offset },
+		.cfa_add = offset / 2,
+		.ra = kind == 2 ? (struct cfi_rule){ CFI_AT_REG, reg, 8 } : return_address,
+		.bp = { pc.addr >> 25 & 7, reg, offset },
+		.regs = { CFI_REG_OFFSET, X86_RSP, offset },
+	};
+
+	(void)ctx;
+	for (unsigned int i = 0; i < CFI_SAVED_NR; i++)
+		row.saved[i] = (struct cfi_rule){ ((pc.addr >> 28) + i) & 7, reg + i, -8 * (s32)i };
+	if (kind == 7)
+		return reg & 1 ? -ENODATA : -ENOENT;
+	*ret_row = row;
+	return 0;
+}
+
+static const struct unwind_ops ops = { find_row, check_call, is_kernel_text, find_user_row };
 
 static void check_chain(const struct chain *chain, unsigned int max)
 {

@@ -70,6 +70,36 @@ static void fill_stacks(struct seed *seed)
 	build_stack_push(&seed->other, FN_RETURN(FN_SWITCH));
 }
 
+/* Functions in user space whose rules fuzz-unwind.c makes of their address. */
+#define USER_RETURN(kind, reg) (0x10080040ULL | (kind) << 8 | (reg) << 12)
+
+static int write_user(enum orc_format format)
+{
+	static struct seed seed;
+	static struct build_stack user;
+	int err = build_kernel_init(&seed.kernel, format);
+
+	build_stack_init(&user, 0x7ffc10000000);
+	build_stack_push(&user, USER_RETURN(6, 0));
+	for (unsigned int kind = 0; kind < 8; kind++) {
+		build_stack_push(&user, user.sp + 32);
+		build_stack_locals(&user, kind == 5 ? 20 : 1);
+		build_stack_push(&user, USER_RETURN(kind % 6, kind & 1 ? X86_RSP : X86_RBP));
+	}
+	build_sample_init(&seed.sample, USER_RETURN(0, X86_RSP), user.sp);
+	build_sample_stack(&seed.sample, WIRE_STACK_USER, &user, WIRE_MAX_STACK_BYTES,
+			   STOP_NOT_PRESENT);
+	for (unsigned int reg = 0; reg < X86_RSP; reg++)
+		seed.sample.wire.regs.gpr[reg] = user.sp + 8 * reg;
+	seed.sample.wire.flags = WIRE_F_USER;
+	seed.sample.wire.regs.user = 1;
+	build_sample_frame(&seed.sample, 0x401050);
+	if (!err)
+		err = write_seed("user", &seed);
+	build_kernel_deinit(&seed.kernel);
+	return err;
+}
+
 static int write_format(enum orc_format format)
 {
 	static struct seed seed;
@@ -90,7 +120,7 @@ static int write_format(enum orc_format format)
 
 int write_seeds(void)
 {
-	int err = 0;
+	int err = write_user(ORC_FORMAT_END);
 
 	for (unsigned int format = ORC_FORMAT_END; format <= ORC_FORMAT_TYPES && !err; format++)
 		err = write_format(format);
