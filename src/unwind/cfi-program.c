@@ -3,15 +3,13 @@
  * DWARF call frame information of x86-64. Facts: DWARF 5, 6.4, for records and instructions; the
  * Linux Standard Base 5.0, 10.5 and 10.6, for what .eh_frame does differently; the x86-64 psABI,
  * 3.6 and 4.2.4, for registers.
- *
- * It is no stack machine: of expressions those are known that compilers, linkers and the C library
- * write, which are the ones that a rule can say.
  */
 #include "unwind/cfi-program.h"
 
 #include <dwarf.h>
 
 #include "base/cursor.h"
+#include "unwind/cfi-expression.h"
 
 #define MAX_AUGMENTATION 16	/* bytes of the string */
 #define MAX_REMEMBERED 8	/* nested DW_CFA_remember_state; compilers nest two */
@@ -214,92 +212,6 @@ static s64 factored(const struct run *run, u64 value)
 	return product;
 }
 
-/* What of expressions is known: [base + offset] + add, or base + offset without .load. */
-struct expression {
-	u8 base;
-	bool has_base, load;
-	s64 offset, add;
-};
-
-/* The number that @op pushes, which has to be added (or taken off) at once. */
-static s64 read_constant(struct cursor *c, u8 op)
-{
-	s64 value;
-
-	switch (op) {
-	case DW_OP_const1u:
-		value = cursor_u8(c);
-		break;
-	case DW_OP_const1s:
-		value = (s8)cursor_u8(c);
-		break;
-	case DW_OP_const2u:
-		value = cursor_u16(c);
-		break;
-	case DW_OP_const2s:
-		value = (s16)cursor_u16(c);
-		break;
-	case DW_OP_const4u:
-		value = cursor_u32(c);
-		break;
-	case DW_OP_const4s:
-		value = (s32)cursor_u32(c);
-		break;
-	default:
-		if (op < DW_OP_lit0 || op > DW_OP_lit31)
-			cursor_fail(c, -EOPNOTSUPP);
-		value = op - DW_OP_lit0;
-	}
-	switch (cursor_u8(c)) {
-	case DW_OP_plus:
-		return value;
-	case DW_OP_minus:
-		return -value;
-	default:
-		cursor_fail(c, -EOPNOTSUPP);
-		return 0;
-	}
-}
-
-static void expression_add(struct expression *e, struct cursor *c, s64 value)
-{
-	s64 *sum = e->load ? &e->add : &e->offset;
-
-	if (!e->has_base || value != (s32)value)
-		cursor_fail(c, -EOPNOTSUPP);
-	else
-		*sum += value;
-}
-
-static void expression_step(struct expression *e, struct cursor *c, u8 op)
-{
-	if (op >= DW_OP_breg0 && op <= DW_OP_breg15) {
-		if (e->has_base)
-			cursor_fail(c, -EOPNOTSUPP);
-		e->has_base = true;
-		e->base = op - DW_OP_breg0;
-		expression_add(e, c, cursor_sleb128(c));
-	} else if (op == DW_OP_deref) {
-		if (e->load || !e->has_base)
-			cursor_fail(c, -EOPNOTSUPP);
-		e->load = true;
-	} else if (op == DW_OP_plus_uconst) {
-		expression_add(e, c, cursor_uleb128(c));
-	} else {
-		expression_add(e, c, read_constant(c, op));
-	}
-}
-
-/* @c is over the expression. Whether a rule can say it. */
-static bool read_expression(struct cursor *c, struct expression *e)
-{
-	*e = (struct expression){ 0 };
-	while (cursor_left(c))
-		expression_step(e, c, cursor_u8(c));
-	return !cursor_error(c) && e->has_base && e->offset == (s32)e->offset &&
-	       e->add == (s32)e->add;
-}
-
 /* The next block of the program, and the cursor behind it. */
 static bool take_block(struct run *run, struct cursor *ret)
 {
@@ -312,39 +224,18 @@ static bool take_block(struct run *run, struct cursor *ret)
 	return true;
 }
 
-/*
- * What GNU ld writes for the lazy PLT (bfd/elfxx-x86.h and elf64-x86-64.c, since 2.22, 2011):
- * breg7 (8), breg16 (0), lit15, and, lit11, ge, lit3, shl, plus. The number of bytes differs with
- * the layout of the entries.
- */
-static bool is_plt(const struct cursor *c, struct cfi_rule *ret)
-{
-	static const u8 middle[] = { DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and };
-	static const u8 tail[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
-	const u8 *p = c->start;
-
-	if (cursor_left(c) != 3 + sizeof(middle) + sizeof(tail) || p[0] != DW_OP_breg7 ||
-	    p[1] >= 0x40 || memcmp(p + 2, middle, sizeof(middle)) || p[6] < DW_OP_lit0 ||
-	    p[6] > DW_OP_lit15 || memcmp(p + 7, tail, sizeof(tail)))
-		return false;
-	ret->kind = CFI_PLT;
-	ret->reg = p[6] - DW_OP_lit0;
-	ret->offset = p[1];
-	return true;
-}
-
 static void set_cfa_expression(struct run *run)
 {
 	struct cfi_state *state = &run->state;
-	struct expression e;
+	struct cfi_expression e;
 	struct cursor c;
 
 	if (!take_block(run, &c))
 		return;
 	state->cfa_add = 0;
-	if (is_plt(&c, &state->cfa))
+	if (cfi_expression_is_plt(&c, &state->cfa))
 		return;
-	if (read_expression(&c, &e)) {
+	if (cfi_expression_read(&c, &e)) {
 		state->cfa.kind = e.load ? CFI_AT_REG : CFI_REG_OFFSET;
 		state->cfa.reg = e.base;
 		state->cfa.offset = e.offset;
@@ -359,12 +250,12 @@ static void set_cfa_expression(struct run *run)
 static void set_reg_expression(struct run *run, bool value)
 {
 	u64 reg = cursor_uleb128(&run->c);
-	struct expression e;
+	struct cfi_expression e;
 	struct cursor c;
 
 	if (!take_block(run, &c))
 		return;
-	if (!read_expression(&c, &e) || e.add || (e.load && !value))
+	if (!cfi_expression_read(&c, &e) || e.add || (e.load && !value))
 		set_reg(&run->state, reg, CFI_UNKNOWN, 0, 0);
 	else
 		set_reg(&run->state, reg, value && !e.load ? CFI_REG_OFFSET : CFI_AT_REG, e.base,
