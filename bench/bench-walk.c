@@ -193,15 +193,22 @@ static int bench_pair(struct bench *bench, recurse_fn recurse, double *ret_ratio
 	return 0;
 }
 
-static int bench_user_sample(struct bench *bench)
+/* With a copy of @bytes of the user stack. */
+static int bench_user_sample(struct bench *bench, u32 bytes)
 {
 	double sample;
-	int err = measure(bench, bench->skel->progs.take_samples, &sample);
+	int err;
 
-	if (!err)
-		printf("sample in user mode    %7.1f ns/sample (task, %u frames)\n", sample,
-		       bench->skel->bss->nr_frames);
-	return err;
+	bench->skel->bss->user_stack = bytes;
+	err = measure(bench, bench->skel->progs.take_samples, &sample);
+	bench->skel->bss->user_stack = 0;
+	if (err)
+		return err;
+	if (bench->skel->bss->nr_stack_bytes != bytes)
+		return -EBADMSG;
+	printf("sample in user mode    %7.1f ns/sample (task, %u frames, %u bytes of stack)\n",
+	       sample, bench->skel->bss->nr_frames, bytes);
+	return 0;
 }
 
 /* With @bytes of kernel stack above the stack pointer, and the user frames. */
@@ -228,7 +235,9 @@ static int run(struct bench *bench, double *ret_small, double *ret_medium)
 	int err = bench_pair(bench, recurse_small, ret_small);
 
 	err = err ?: bench_pair(bench, recurse_medium, ret_medium);
-	err = err ?: bench_user_sample(bench);
+	err = err ?: bench_user_sample(bench, 0);
+	err = err ?: bench_user_sample(bench, 4096);
+	err = err ?: bench_user_sample(bench, 3 * SHOT_PAGE);
 	err = err ?: bench_kernel_sample(bench, 1024);
 	err = err ?: bench_kernel_sample(bench, 4096);
 	return err ?: bench_kernel_sample(bench, BUILD_SHOT_STACK_BYTES);

@@ -20,6 +20,7 @@ struct {
 /* In. */
 struct vcpu_regs regs;
 u32 rounds;
+u32 user_stack;	/* bytes to copy */
 
 /* Out: of the last round, and the time of all. */
 u64 ns;
@@ -43,6 +44,7 @@ SHOT_INLINE struct shot *begin(void)
 		return NULL;
 	shot_begin(shot);
 	shot->max_depth = WIRE_MAX_USER_FRAMES;
+	shot->user_stack = user_stack;
 	shot->wire.regs = regs;
 	return shot;
 }
