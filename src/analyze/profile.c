@@ -111,7 +111,8 @@ static int frame_of_place(struct loader *loader, u32 place, u64 addr, u32 *ret)
 /* The chain's node in the tree. */
 static int add_chain(struct loader *loader, const struct perfdata_record *sample, u32 *ret_leaf)
 {
-	size_t nr = sample->sample.nr_ips, first = 0, limit = loader->options->max_stack;
+	size_t nr = resolver_chain_max(loader->profile->resolver, sample), first = 0;
+	size_t limit = loader->options->max_stack;
 	u32 node = CALLTREE_ROOT;
 
 	if (vec_reserve(&loader->places, nr) || vec_reserve(&loader->ips, nr))

@@ -73,6 +73,7 @@ struct resolver_options input_resolver_options(const struct input_symbols *symbo
 			.progress = show_fetch,
 		},
 		.no_demangle = !symbols->demangle,
+		.inlines = symbols->inlines,
 	};
 }
 

@@ -31,6 +31,7 @@ struct input_symbols {
 	struct symbol_source_list sources;
 	const char *guestmount, *vmlinux, *kallsyms, *modules;
 	bool demangle;
+	bool inlines;
 };
 
 #define INPUT_SYMBOLS_DEFAULT { .demangle = true }
@@ -53,7 +54,8 @@ int input_parse_sources(const char *text, void *arg, const char **ret_why);
 	OPT_FILE(0, "guestmodules", &(symbols).modules,                                       \
 		 "a copy of its /proc/modules, of the same boot"),                            \
 	OPT_FLAG(0, "demangle", &(symbols).demangle,                                          \
-		 "C++ and Rust names as people write them (the default)")
+		 "C++ and Rust names as people write them (the default)"),                    \
+	OPT_FLAG(0, "inline", &(symbols).inlines, "inlined functions in chains, by DWARF")
 
 /* What the options say, as the resolver takes it. Borrows from @symbols. */
 struct resolver_options input_resolver_options(const struct input_symbols *symbols);

@@ -11,7 +11,7 @@
 #include "cmd/input.h"
 #include "output/folded.h"
 
-#define FIELD_NAMES "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso,stop"
+#define FIELD_NAMES "comm,pid,tid,cpu,time,period,event,ip,sym,symoff,dso,srcline,stop"
 
 static struct {
 	const char *input;
@@ -76,7 +76,7 @@ static const struct command_spec spec = {
 
 static int write_samples(struct perfdata_reader *reader, struct outbuf *out)
 {
-	const struct resolver_options resolver_options = input_resolver_options(&opt.symbols);
+	struct resolver_options resolver_options = input_resolver_options(&opt.symbols);
 	const struct script_options script_options = {
 		.fields = opt.fields,
 		.max_stack = opt.max_stack,
@@ -85,7 +85,10 @@ static int write_samples(struct perfdata_reader *reader, struct outbuf *out)
 		.filter_arg = &opt.filter,
 	};
 	_cleanup_(resolver_destroy) struct resolver *resolver = NULL;
-	int err = resolver_create(&resolver_options, &resolver);
+	int err;
+
+	resolver_options.lines = opt.fields & SCRIPT_SRCLINE;
+	err = resolver_create(&resolver_options, &resolver);
 
 	if (!err)
 		err = resolver_add_build_ids(resolver, reader);

@@ -62,6 +62,7 @@ static const struct {
 	{ "cpu", SCRIPT_CPU },	   { "time", SCRIPT_TIME }, { "period", SCRIPT_PERIOD },
 	{ "event", SCRIPT_EVENT }, { "ip", SCRIPT_IP },	    { "sym", SCRIPT_SYM },
 	{ "symoff", SCRIPT_SYMOFF }, { "dso", SCRIPT_DSO },   { "stop", SCRIPT_STOP },
+	{ "srcline", SCRIPT_SRCLINE },
 };
 
 unsigned int script_field_by_name(const char *name, size_t len)
@@ -117,11 +118,22 @@ static const char *dso_name(struct script *script, const struct resolver_place *
 	return resolver_dso_name(script->resolver, place->dso);
 }
 
+/* On a line of its own, as perf has it. */
+static void add_srcline(struct script *script, u32 place, struct strbuf *sb)
+{
+	char text[1024];
+
+	if (resolver_line(script->resolver, place, text, sizeof(text)))
+		return;
+	strbuf_adds(sb, "\n  ");
+	add_escaped(sb, text);
+}
+
 /* " symbol+0xoff (dso)" as far as asked for. */
-static void add_place(struct script *script, const struct resolver_place *place, struct strbuf *sb)
+static void add_place(struct script *script, u32 place, struct strbuf *sb)
 {
 	unsigned int fields = script->options->fields;
-	struct resolver_place p = *place;
+	const struct resolver_place p = *resolver_place_at(script->resolver, place);
 
 	if (fields & SCRIPT_SYM) {
 		strbuf_addc(sb, ' ');
@@ -132,11 +144,15 @@ static void add_place(struct script *script, const struct resolver_place *place,
 		if (p.symbol != RESOLVER_NONE && fields & SCRIPT_SYMOFF)
 			strbuf_addf(sb, "+0x%llx", (unsigned long long)p.offset);
 	}
-	if (fields & SCRIPT_DSO) {
+	if (fields & SCRIPT_DSO && !p.inlined) {
 		strbuf_adds(sb, " (");
 		add_escaped(sb, dso_name(script, &p));
 		strbuf_addc(sb, ')');
 	}
+	if (fields & SCRIPT_SRCLINE)
+		add_srcline(script, place, sb);
+	if (p.inlined)
+		strbuf_adds(sb, " (inlined)");
 }
 
 /* Addresses of user code are shown as offsets in its file. */
@@ -154,7 +170,7 @@ static int make_line(struct script *script, u32 place, u64 ip, u32 *ret)
 	struct strbuf *text = &script->line_text;
 
 	strbuf_addf(text, "\t%16llx", (unsigned long long)shown_address(script, p, ip));
-	add_place(script, p, text);
+	add_place(script, place, text);
 	strbuf_addc(text, '\n');
 	line.len = text->len - line.at;
 	/* So that copying a short line as SHORT_LINE bytes stays inside. */
@@ -195,7 +211,8 @@ static u64 line_identity(const struct script *script, u32 place, u64 ip)
 static int resolve_chain(struct script *script, const struct perfdata_record *sample,
 			 struct known_chain *ret)
 {
-	size_t nr = MIN(sample->sample.nr_ips, (u64)script->options->max_stack);
+	size_t nr = MIN(resolver_chain_max(script->resolver, sample),
+			(size_t)script->options->max_stack);
 	struct known_chain chain = { .at = script->line_ids.nr };
 
 	if (vec_reserve(&script->places, nr + 1) || vec_reserve(&script->ips, nr + 1))
@@ -313,7 +330,7 @@ static int write_place(struct script *script, const struct perfdata_record *samp
 	u32 place = resolver_place(script->resolver, space, sample->sample.ip);
 
 	strbuf_addf(&text, "%16llx", (unsigned long long)sample->sample.ip);
-	add_place(script, resolver_place_at(script->resolver, place), &text);
+	add_place(script, place, &text);
 	if (strbuf_error(&text))
 		return strbuf_error(&text);
 	outbuf_add(script->out, text.data, text.len);

@@ -20,6 +20,7 @@ enum script_field {
 	SCRIPT_SYMOFF = 1 << 9,
 	SCRIPT_DSO = 1 << 10,
 	SCRIPT_STOP = 1 << 11,	/* why the chain ended, in kvmprof's recordings; perf has it not */
+	SCRIPT_SRCLINE = 1 << 12,	/* file and line, where there is DWARF and lines are on */
 };
 
 /* What perf shows; fields that an event does not record are left out of it. */

@@ -23,6 +23,7 @@ struct search {
 	struct elf_file *symbols;
 	struct elf_file *runtime;
 	struct elf_file *partial;	/* for when there is no better */
+	struct elf_file *dwarf;		/* when it is wanted */
 };
 
 void dso_destroy(struct dso *dso)
@@ -36,16 +37,56 @@ void dso_destroy(struct dso *dso)
 	free(dso->ref_name);
 	kallsyms_text_destroy(dso->kallsyms);
 	symtab_destroy(dso->symtab);
+	dwarf_lines_destroy(dso->lines);
+	if (dso->segments_file != dso->dwarf_file)
+		elf_file_close(dso->segments_file);
+	elf_file_close(dso->dwarf_file);
 	free(dso);
 }
 
+/* One file may have several parts. */
 static void search_deinit(struct search *search)
 {
+	if (search->dwarf != search->symbols && search->dwarf != search->runtime)
+		elf_file_close(search->dwarf);
 	if (search->runtime != search->symbols)
 		elf_file_close(search->runtime);
 	if (search->partial != search->symbols)
 		elf_file_close(search->partial);
 	elf_file_close(search->symbols);
+}
+
+/* What the lines need stays open with the object. */
+static int keep_lines(struct search *search)
+{
+	struct dso *dso = search->dso;
+	int err;
+
+	if (!search->dwarf)
+		return 0;
+	err = dwarf_lines_create(elf_file_elf(search->dwarf), &dso->lines);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	dso->dwarf_file = search->dwarf;
+	if (dso->kind == DSO_USER)
+		dso->segments_file = search->runtime ? search->runtime : search->dwarf;
+	if (search->symbols == dso->dwarf_file || search->symbols == dso->segments_file)
+		search->symbols = NULL;
+	if (search->runtime == dso->dwarf_file || search->runtime == dso->segments_file)
+		search->runtime = NULL;
+	if (search->partial == dso->segments_file)
+		search->partial = NULL;
+	search->dwarf = NULL;
+	return 0;
+}
+
+struct dwarf_lines *dso_lines(const struct dso *dso, u64 addr, u64 *ret_addr)
+{
+	if (!dso->lines || (dso->segments_file &&
+			    elf_file_address(dso->segments_file, addr, &addr)))
+		return NULL;
+	*ret_addr = addr;
+	return dso->lines;
 }
 
 /* Takes @file over: keeps it when it is of use, else closes it. */
@@ -64,6 +105,10 @@ static void consider(struct search *search, struct elf_file *file)
 		search->runtime = file;
 		used = true;
 	}
+	if (search->sources->lines && !search->dwarf && elf_file_has_dwarf(file)) {
+		search->dwarf = file;
+		used = true;
+	}
 	if (!used)
 		elf_file_close(file);
 }
@@ -73,7 +118,7 @@ static bool take_offer(void *arg, struct elf_file *file)
 	struct search *search = arg;
 
 	consider(search, file);
-	return search->symbols && search->runtime;
+	return search->symbols && search->runtime && (search->dwarf || !search->sources->lines);
 }
 
 static int find_files(struct search *search, enum symbol_object object)
@@ -335,6 +380,8 @@ int dso_load(struct dso *dso, const struct dso_sources *sources)
 	dso->loaded = true;
 	if (dso->kind < ARRAY_SIZE(loaders))
 		err = loaders[dso->kind](&search);
+	if (!err)
+		err = keep_lines(&search);
 	search_deinit(&search);
 	return err;
 }

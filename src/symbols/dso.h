@@ -5,6 +5,7 @@
 
 #include "base/types.h"
 #include "objfile/build-id.h"
+#include "symbols/dwarf-lines.h"
 #include "symbols/kallsyms-text.h"
 #include "symbols/sources.h"
 #include "symbols/symtab.h"
@@ -28,6 +29,9 @@ struct dso {
 	bool loaded;		/* or tried in vain */
 	struct symtab *symtab;	/* NULL: none */
 	u64 bias;		/* symtab address - address of the mapped object */
+	struct elf_file *dwarf_file;	/* the first file that has DWARF, when lines are wanted */
+	struct elf_file *segments_file;	/* by which addresses in it are found; NULL: as they are */
+	struct dwarf_lines *lines;
 	u32 *symbol_ids;	/* resolver's: id + 1 of each symbol of the table, 0: none yet */
 
 	/* The kernel's: */
@@ -41,6 +45,7 @@ struct dso_sources {
 	struct symbol_sources *from;
 	const char *release;	/* the kernel's; NULL: not known */
 	bool demangle;		/* which of two names is better */
+	bool lines;		/* keep what has DWARF; not of modules */
 };
 
 /* Fills in .symtab, or leaves it NULL. The only errors are those of memory. */
@@ -48,6 +53,12 @@ int dso_load(struct dso *dso, const struct dso_sources *sources);
 
 /* For a module that has no file: the lines in .kallsyms of @kernel. @start is where it lies. */
 int dso_load_module_from(struct dso *dso, const struct dso *kernel, u64 start);
+
+/*
+ * What DWARF has for @addr, an address as the object's symbols count; NULL and *@ret_addr untouched
+ * when there is no DWARF, lines were not asked for or the address is in no segment.
+ */
+struct dwarf_lines *dso_lines(const struct dso *dso, u64 addr, u64 *ret_addr);
 
 void dso_destroy(struct dso *dso);
 

@@ -194,6 +194,30 @@ void elf_file_close(struct elf_file *file)
 	free(file);
 }
 
+Elf *elf_file_elf(const struct elf_file *file)
+{
+	return file->elf;
+}
+
+bool elf_file_has_dwarf(const struct elf_file *file)
+{
+	return find_section(file, ".debug_info") || find_section(file, ".zdebug_info");
+}
+
+int elf_file_address(const struct elf_file *file, u64 offset, u64 *ret)
+{
+	for (size_t i = 0; i < file->loads.nr; i++) {
+		const GElf_Phdr *load = &file->loads.data[i];
+
+		if (offset >= load->p_offset &&
+		    offset - load->p_offset < MAX(load->p_memsz, load->p_filesz)) {
+			*ret = offset - load->p_offset + load->p_vaddr;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
 bool elf_file_has_symtab(const struct elf_file *file)
 {
 	return file->symtab;

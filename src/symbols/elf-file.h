@@ -6,6 +6,8 @@
 #ifndef SYMBOLS_ELF_FILE_H
 #define SYMBOLS_ELF_FILE_H
 
+#include <libelf.h>
+
 #include "base/types.h"
 #include "objfile/build-id.h"
 #include "symbols/symtab.h"
@@ -24,6 +26,15 @@ DEFINE_CLEANUP(struct elf_file *, elf_file_close)
 
 /* From a section of notes or from a segment; -ENOENT when there is none. */
 int elf_file_build_id(const struct elf_file *file, struct build_id *ret);
+
+/* For libdw; the file's. */
+Elf *elf_file_elf(const struct elf_file *file);
+
+/* Has DWARF: .debug_info, packed or not. */
+bool elf_file_has_dwarf(const struct elf_file *file);
+
+/* The address of file offset @offset by the segments; -ENOENT: none covers it. */
+int elf_file_address(const struct elf_file *file, u64 offset, u64 *ret);
 
 /* Has .symtab; has .dynsym with contents, as a file that is run and no debug file has. */
 bool elf_file_has_symtab(const struct elf_file *file);

@@ -30,7 +30,8 @@ struct header_build_id {
 
 struct symbol_ref {
 	u32 dso;
-	u32 index;	/* in its table */
+	u32 index;	/* in its table; RESOLVER_NONE: of an inlined function */
+	const char *inlined;	/* its name */
 	char *demangled;
 	bool asked;	/* whether it can be demangled */
 };
@@ -38,12 +39,14 @@ struct symbol_ref {
 struct resolver {
 	struct symbol_sources *sources;
 	char *release;
-	bool demangle;
+	bool demangle, lines, inlines;
 	VEC(struct header_build_id) build_ids;
 	VEC(struct dso *) dsos;
 	struct hashmap dso_index;
 	VEC(struct resolver_place) places;
 	struct hashmap place_index;
+	struct hashmap inline_symbols;	/* hash of object and name → id + 1 */
+	struct hashmap inline_places;	/* place → id of the first inlined into it; 0: none */
 	VEC(struct symbol_ref) symbols;
 	VEC(char *) comms;
 	struct hashmap comm_index;

@@ -35,6 +35,8 @@ int resolver_create(const struct resolver_options *options, struct resolver **re
 	resolver->kernel_dso = RESOLVER_NONE;
 	resolver->seed = hash_new_seed();
 	resolver->demangle = !options->no_demangle;
+	resolver->lines = options->lines;
+	resolver->inlines = options->inlines;
 	resolver->kernel.tag = resolver_new_tag(resolver);
 	resolver->nothing.tag = resolver_new_tag(resolver);
 	err = symbol_sources_create(&options->sources, &resolver->sources);
@@ -83,6 +85,8 @@ void resolver_destroy(struct resolver *resolver)
 	vec_deinit(&resolver->places);
 	hashmap_deinit(&resolver->dso_index);
 	hashmap_deinit(&resolver->place_index);
+	hashmap_deinit(&resolver->inline_symbols);
+	hashmap_deinit(&resolver->inline_places);
 	hashmap_deinit(&resolver->comm_index);
 	hashmap_deinit(&resolver->threads);
 	symbol_sources_destroy(resolver->sources);
@@ -97,6 +101,7 @@ static int load(struct resolver *resolver, struct dso *dso)
 		.release = resolver->release,
 		.demangle = resolver->demangle && dso->kind != DSO_KERNEL &&
 			    dso->kind != DSO_MODULE,
+		.lines = (resolver->lines || resolver->inlines) && dso->kind != DSO_MODULE,
 	};
 	const struct symbol *last;
 	int err;
@@ -260,6 +265,85 @@ static int intern_place(struct resolver *resolver, struct resolver_place *place,
 	return 0;
 }
 
+/* The symbol of that inlined function: the same one wherever it was inlined. */
+static int inline_symbol(struct resolver *resolver, u32 dso, const char *name, u32 *ret)
+{
+	const struct symbol_ref ref = { .dso = dso, .index = RESOLVER_NONE, .inlined = name };
+	u64 key = hash_bytes_seeded(resolver->seed ^ dso, name, strlen(name)), *slot;
+	int err;
+
+	for (;; key++) {
+		const struct symbol_ref *other;
+
+		slot = hashmap_put(&resolver->inline_symbols, key, NULL);
+		if (!slot)
+			return -ENOMEM;
+		if (!*slot)
+			break;
+		other = &resolver->symbols.data[*slot - 1];
+		if (other->dso == dso && !strcmp(other->inlined, name)) {
+			*ret = *slot - 1;
+			return 0;
+		}
+	}
+	err = vec_push(&resolver->symbols, ref);
+	if (err)
+		return err;
+	*slot = resolver->symbols.nr;
+	*ret = *slot - 1;
+	return 0;
+}
+
+/* What DWARF has for the address of a place. */
+static struct dwarf_lines *place_lines(const struct resolver *resolver,
+				       const struct resolver_place *place, u64 *ret_addr)
+{
+	const struct dso *dso;
+
+	if (place->dso == RESOLVER_NONE)
+		return NULL;
+	dso = resolver->dsos.data[place->dso];
+	return dso_lines(dso, place->addr + (dso->kind == DSO_KERNEL ? dso->bias : 0), ret_addr);
+}
+
+/* Places for what was inlined at @place, one after the other, innermost first. How many. */
+static size_t make_inlines(struct resolver *resolver, u32 place)
+{
+	struct dwarf_inline inlines[DWARF_LINES_MAX_INLINES];
+	struct resolver_place new = resolver->places.data[place];
+	struct dwarf_lines *lines;
+	size_t nr;
+	u64 addr;
+
+	lines = place_lines(resolver, &new, &addr);
+	nr = lines ? dwarf_lines_inlines(lines, addr, inlines) : 0;
+	new.inlined = true;
+	for (size_t i = 0; i < nr; i++)
+		if (inline_symbol(resolver, new.dso, inlines[i].function, &new.symbol) ||
+		    vec_push(&resolver->places, new))
+			return i;
+	return nr;
+}
+
+/* The first inlined place of @place and how many there are. */
+static size_t inlines_of(struct resolver *resolver, u32 place, u32 *ret_first)
+{
+	bool is_new;
+	u64 *slot = hashmap_put(&resolver->inline_places, place, &is_new);
+	size_t nr;
+
+	if (!slot)
+		return 0;
+	if (is_new) {
+		u64 first = resolver->places.nr;
+
+		nr = make_inlines(resolver, place);
+		*slot = first << 8 | nr;
+	}
+	*ret_first = *slot >> 8;
+	return *slot & 0xff;
+}
+
 static u32 make_place(struct resolver *resolver, struct resolver_space *space, u64 ip,
 		      struct cache_slot *slot)
 {
@@ -295,6 +379,20 @@ const struct resolver_place *resolver_place_at(const struct resolver *resolver, 
 	return &resolver->places.data[place];
 }
 
+int resolver_line(struct resolver *resolver, u32 place, char *ret, size_t size)
+{
+	struct dwarf_lines *lines;
+	struct dwarf_line line;
+	u64 addr;
+	int err;
+
+	lines = place_lines(resolver, &resolver->places.data[place], &addr);
+	err = lines ? dwarf_lines_find(lines, addr, &line) : -ENOENT;
+	if (!err)
+		snprintf(ret, size, "%s:%d", line.file, line.line);
+	return err;
+}
+
 u32 resolver_nr_places(const struct resolver *resolver)
 {
 	return resolver->places.nr;
@@ -323,6 +421,25 @@ static size_t put_place(u64 ip, u32 place, size_t nr, u32 *places, u64 *ips)
 	return nr + 1;
 }
 
+/* A place of a chain and, before it, what was inlined there. */
+static size_t put_places(struct resolver *resolver, u64 ip, u32 place, size_t nr, size_t max,
+			 u32 *places, u64 *ips)
+{
+	u32 first = 0;
+	size_t nr_inlines = resolver->inlines ? inlines_of(resolver, place, &first) : 0;
+
+	for (size_t i = 0; i < nr_inlines && nr < max; i++)
+		nr = put_place(ip, first + i, nr, places, ips);
+	return nr < max ? put_place(ip, place, nr, places, ips) : nr;
+}
+
+size_t resolver_chain_max(const struct resolver *resolver, const struct perfdata_record *sample)
+{
+	size_t each = resolver->inlines ? 1 + DWARF_LINES_MAX_INLINES : 1;
+
+	return MAX(sample->sample.nr_ips, 1) * each;
+}
+
 size_t resolver_chain(struct resolver *resolver, const struct perfdata_record *sample, size_t max,
 		      u32 *ret_places, u64 *ret_ips)
 {
@@ -340,8 +457,8 @@ size_t resolver_chain(struct resolver *resolver, const struct perfdata_record *s
 		u64 ip = sample->sample.ips[i];
 
 		if (likely(ip < PERF_CONTEXT_MAX)) {
-			nr = put_place(ip, find_place(resolver, space, ip), nr, ret_places,
-				       ret_ips);
+			nr = put_places(resolver, ip, find_place(resolver, space, ip), nr, max,
+					ret_places, ret_ips);
 			continue;
 		}
 		space = marked_space(resolver, sample->pid, ip);
@@ -396,7 +513,8 @@ const char *resolver_symbol_name(struct resolver *resolver, u32 symbol)
 		return "[unknown]";
 	ref = &resolver->symbols.data[symbol];
 	dso = resolver->dsos.data[ref->dso];
-	name = symtab_name(dso->symtab, symtab_at(dso->symtab, ref->index));
+	name = ref->inlined ? ref->inlined :
+			      symtab_name(dso->symtab, symtab_at(dso->symtab, ref->index));
 	if (!ref->asked) {
 		ref->asked = true;
 		if (resolver->demangle && !resolver_dso_is_kernel(resolver, ref->dso))

@@ -34,6 +34,8 @@ struct resolver_space;	/* the mappings of one process, or of the kernel */
 struct resolver_options {
 	struct symbol_sources_options sources;
 	bool no_demangle;
+	bool lines;	/* resolver_line() is going to be asked */
+	bool inlines;	/* chains have inlined functions, too, where there is DWARF */
 };
 
 /* One address of one object. */
@@ -42,6 +44,7 @@ struct resolver_place {
 	u32 symbol;	/* RESOLVER_NONE: no symbol does */
 	u64 addr;	/* as perf counts: offset in an ELF file; the ip itself without dso */
 	u64 offset;	/* from the symbol's start: "symbol+0xoffset"; 0 without symbol */
+	bool inlined;	/* the symbol was inlined there; .offset is of what it is in */
 };
 
 int resolver_create(const struct resolver_options *options, struct resolver **ret);
@@ -94,6 +97,12 @@ u32 resolver_nr_places(const struct resolver *resolver);
  */
 size_t resolver_chain(struct resolver *resolver, const struct perfdata_record *sample, size_t max,
 		      u32 *ret_places, u64 *ret_ips);
+
+/* As many places as the chain of @sample can have. */
+size_t resolver_chain_max(const struct resolver *resolver, const struct perfdata_record *sample);
+
+/* The source line of a place, "file.c:12"; -ENOENT: not known, or lines were not asked for. */
+int resolver_line(struct resolver *resolver, u32 place, char *ret, size_t size);
 
 /*
  * Objects by id. The name is perf script's, the short name perf report's: "[ext4]", "/bin/x" and
