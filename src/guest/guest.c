@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "guest/cache.h"
+#include "guest/guest-private.h"
 #include "guest/image.h"
 #include "guest/kernel-build.h"
 #include "guest/modules.h"
@@ -226,6 +227,23 @@ out:
 	return err;
 }
 
+int guest_get_view(const struct guest *guest, struct guest_view *ret)
+{
+	if (!guest->build)
+		return -ENOENT;
+	*ret = (struct guest_view){
+		.mem = guest->mem, .space = guest->space, .layout = &guest->build->layout,
+	};
+	return 0;
+}
+
+u64 guest_place(const struct guest *guest, enum build_place_id id)
+{
+	if (!guest->build)
+		return 0;
+	return kernel_build_address(guest->build, id, guest->kernel.start.addr);
+}
+
 const struct guest_kernel *guest_kernel(const struct guest *guest)
 {
 	return &guest->kernel;
@@ -262,8 +280,7 @@ int guest_refresh_modules(struct guest *guest)
 	if (is_stale(guest))
 		return -ESTALE;
 	source.layout = &guest->build->layout;
-	source.list_head = kernel_build_address(guest->build, PLACE_MODULES,
-						guest->kernel.start.addr);
+	source.list_head = guest_place(guest, PLACE_MODULES);
 	/* A kernel without modules, or one that does not say where they are. */
 	if (!source.list_head || !layout_has_modules(source.layout))
 		return 0;
@@ -287,7 +304,7 @@ static bool percpu_offset(const struct guest *guest, enum build_place_id id, s32
 
 	if (!guest->build->places[id].known)
 		return false;
-	offset = kernel_build_address(guest->build, id, guest->kernel.start.addr);
+	offset = guest_place(guest, id);
 	if ((s64)offset != (s32)offset)
 		return false;
 	*ret = offset;
@@ -383,7 +400,7 @@ static bool is_trampoline(const struct guest *guest, u64 address)
 {
 	for (int id = PLACE_RETHOOK; id <= PLACE_GRAPH; id++)
 		if (guest->build->places[id].known &&
-		    address == kernel_build_address(guest->build, id, guest->kernel.start.addr))
+		    address == guest_place(guest, id))
 			return true;
 	return false;
 }

@@ -47,6 +47,11 @@ enum symbol_id {
 	SYM_OLD_KRETPROBE,
 	SYM_KRETPROBE,
 	SYM_GRAPH,
+	SYM_VMEMMAP_BASE,
+	SYM_SPECIAL_OPS,
+	SYM_GATE_VMA,
+	SYM_VSYSCALL_MODE,
+	SYM_BPF_KALLSYMS,
 	SYM_NR,
 };
 
@@ -83,6 +88,11 @@ static const char *const symbol_names[SYM_NR] = {
 	[SYM_OLD_KRETPROBE] = "kretprobe_trampoline",
 	[SYM_KRETPROBE] = "__kretprobe_trampoline",
 	[SYM_GRAPH] = "return_to_handler",
+	[SYM_VMEMMAP_BASE] = "vmemmap_base",
+	[SYM_SPECIAL_OPS] = "special_mapping_vmops",
+	[SYM_GATE_VMA] = "gate_vma",
+	[SYM_VSYSCALL_MODE] = "vsyscall_mode",
+	[SYM_BPF_KALLSYMS] = "bpf_kallsyms",
 };
 
 struct facts {
@@ -146,6 +156,11 @@ static void find_places(struct facts *facts)
 	set_place(facts, PLACE_KRETPROBE, SYM_OLD_KRETPROBE, 0);
 	set_place(facts, PLACE_KRETPROBE, SYM_KRETPROBE, 0);
 	set_place(facts, PLACE_GRAPH, SYM_GRAPH, 0);
+	set_place(facts, PLACE_VMEMMAP_BASE, SYM_VMEMMAP_BASE, 0);
+	set_place(facts, PLACE_SPECIAL_OPS, SYM_SPECIAL_OPS, 0);
+	set_place(facts, PLACE_GATE_VMA, SYM_GATE_VMA, 0);
+	set_place(facts, PLACE_VSYSCALL_MODE, SYM_VSYSCALL_MODE, 0);
+	set_place(facts, PLACE_BPF_KALLSYMS, SYM_BPF_KALLSYMS, 0);
 	if (layout->hot_current_task != LAYOUT_NONE)
 		set_place(facts, PLACE_CURRENT_TASK, SYM_PCPU_HOT, layout->hot_current_task);
 	if (layout->hot_irq_stack != LAYOUT_NONE)

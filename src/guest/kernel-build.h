@@ -35,6 +35,11 @@ enum build_place_id {
 	PLACE_RETHOOK,		/* trampolines that tracing returns to in a caller's stead */
 	PLACE_KRETPROBE,
 	PLACE_GRAPH,
+	PLACE_VMEMMAP_BASE,	/* variable: the address of the first struct page */
+	PLACE_SPECIAL_OPS,	/* vm_ops of the vDSO and its like */
+	PLACE_GATE_VMA,		/* the vsyscall page's mapping, of no process */
+	PLACE_VSYSCALL_MODE,
+	PLACE_BPF_KALLSYMS,	/* list head of BPF programs and trampolines */
 	PLACE_NR,
 };
 

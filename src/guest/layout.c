@@ -13,6 +13,7 @@ void layout_init(struct kernel_layout *layout)
 	layout->irq_stack_size = IRQ_STACK_SIZE_DEFAULT;
 	layout->module_bytes = 0;
 	layout->orc_format = ORC_FORMAT_UNKNOWN;
+	layout_init_user(&layout->user);
 }
 
 /* A struct that members are taken from. */
@@ -197,6 +198,7 @@ void layout_read(struct kernel_layout *layout, const struct btf *btf)
 	read_module(layout, btf);
 	read_module_kallsyms(layout, btf);
 	read_orc_format(layout, btf);
+	layout_read_user(&layout->user, btf);
 }
 
 bool layout_has_task(const struct kernel_layout *layout)

@@ -8,6 +8,7 @@
 
 #include "build-btf.h"
 #include "build-orc.h"
+#include "build-process.h"
 #include "mmu/walk.h"
 
 #define PAGE 4096ULL
@@ -18,7 +19,7 @@
 #define KERNEL_IMAGE (128ULL << 20)
 #define MODULE_PAGES (256ULL << 20)
 
-#define NR_FIXED 48	/* symbols besides the functions */
+#define NR_FIXED 64	/* symbols besides the functions */
 
 /* struct module of the BTF here, with core_layout or with mem[]. */
 enum {
@@ -152,6 +153,12 @@ static void add_data_symbols(struct symbols *s, u32 nr_orc, size_t btf_size)
 	add_symbol(s, BUILD_GUEST_INIT_STACK +
 		      (s->g->options.thread_size ? s->g->options.thread_size : 16384),
 		   'D', init_task ? "__end_init_task" : "__end_init_stack");
+	add_symbol(s, BUILD_GUEST_VARIABLES, 'D', "vmemmap_base");
+	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_VSYSCALL_MODE, 'd', "vsyscall_mode");
+	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_BPF_KALLSYMS, 'd', "bpf_kallsyms");
+	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_GATE_VMA, 'd', "gate_vma");
+	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_SPECIAL_OPS, 'd',
+		   "special_mapping_vmops");
 	add_symbol(s, BUILD_GUEST_END, 'B', "_end");
 	if (s->g->options.pcpu_hot) {
 		add_percpu(s, BUILD_PERCPU_HOT, "pcpu_hot");
@@ -191,7 +198,7 @@ static struct symbols *collect_symbols(struct build_guest *g, u32 nr_orc, size_t
 static u32 make_struct(struct build_btf *b, const char *name, u32 size, u32 type,
 		       const struct build_btf_member *members, u32 nr)
 {
-	struct build_btf_member in_bits[16];
+	struct build_btf_member in_bits[24];
 
 	for (u32 i = 0; i < nr; i++) {
 		in_bits[i] = members[i];
@@ -260,6 +267,156 @@ static void make_orc_struct(struct build_btf *b, enum orc_format format)
 	build_btf_struct(b, BTF_STRUCT, "orc_entry", 6, members, nr);
 }
 
+/* A struct with one member that matters. */
+static u32 make_holder(struct build_btf *b, const char *name, const char *member, u32 pointer,
+		       u32 offset)
+{
+	return make_struct(b, name, offset + 8, pointer,
+			   (struct build_btf_member[]){ { member, 0, offset, 0 } }, 1);
+}
+
+static void make_mm_structs(struct build_btf *b, const struct build_guest *g, u32 number,
+			    u32 pointer)
+{
+	u32 tree = make_holder(b, "maple_tree", "ma_root", pointer, 8);
+	u32 context = make_holder(b, "mm_context", "vdso", pointer, 16);
+	bool list = g->options.mapping_list, count = g->options.mapping_count;
+
+	make_struct(b, "mm_struct", BUILD_MM_BYTES, pointer,
+		    (struct build_btf_member[]){
+			    { list ? "mmap" : "mm_mt", list ? 0 : tree,
+			      list ? BUILD_MM_ROOT : BUILD_MM_ROOT - 8, 0 },
+			    { "pgd", 0, BUILD_MM_PGD, 0 },
+			    { "map_count", number, BUILD_MM_COUNT, 0 },
+			    { count ? "mm_lock_seq" : "unused", number, BUILD_MM_SEQ, 0 },
+			    { "total_vm", 0, BUILD_MM_TOTAL, 0 },
+			    { "exec_vm", 0, BUILD_MM_EXEC, 0 },
+			    { "start_brk", 0, BUILD_MM_START_BRK, 0 },
+			    { "brk", 0, BUILD_MM_BRK, 0 },
+			    { "start_stack", 0, BUILD_MM_STACK, 0 },
+			    { "task_size", 0, BUILD_MM_TASK_SIZE, 0 },
+			    { "context", context, BUILD_MM_VDSO - 16, 0 },
+			    { "exe_file", 0, BUILD_MM_EXE, 0 } }, 12);
+	make_struct(b, "vm_area_struct", BUILD_VMA_BYTES, pointer,
+		    (struct build_btf_member[]){
+			    { "vm_start", 0, BUILD_VMA_START, 0 },
+			    { "vm_end", 0, BUILD_VMA_END, 0 },
+			    { "vm_mm", 0, BUILD_VMA_MM, 0 },
+			    { "vm_flags", 0, BUILD_VMA_FLAGS, 0 },
+			    { "vm_pgoff", 0, BUILD_VMA_PGOFF, 0 },
+			    { "vm_file", 0, BUILD_VMA_FILE, 0 },
+			    { "vm_ops", 0, BUILD_VMA_OPS, 0 },
+			    { "vm_private_data", 0, BUILD_VMA_PRIVATE, 0 },
+			    { list ? "vm_next" : "unused", 0, BUILD_VMA_NEXT, 0 } }, 9);
+	make_holder(b, "vm_special_mapping", "name", pointer, 0);
+}
+
+static void make_maple_structs(struct build_btf *b, u32 pointer)
+{
+	u32 pivots = build_btf_array(b, pointer, 15), slots = build_btf_array(b, pointer, 16);
+	u32 few_pivots = build_btf_array(b, pointer, 9), few = build_btf_array(b, pointer, 10);
+
+	make_struct(b, "maple_range_64", 256, pointer,
+		    (struct build_btf_member[]){ { "pivot", pivots, 8, 0 },
+						 { "slot", slots, 128, 0 } }, 2);
+	make_struct(b, "maple_arange_64", 248, pointer,
+		    (struct build_btf_member[]){ { "pivot", few_pivots, 8, 0 },
+						 { "slot", few, 80, 0 } }, 2);
+	build_btf_enum(b, "maple_type",
+		       (struct build_btf_enumerator[]){ { "maple_dense", 0 },
+							{ "maple_leaf_64", BUILD_MAPLE_LEAF },
+							{ "maple_range_64", BUILD_MAPLE_RANGE },
+							{ "maple_arange_64", BUILD_MAPLE_ARANGE } },
+		       4, false);
+}
+
+static void make_file_structs(struct build_btf *b, const struct build_guest *g, u32 number,
+			      u32 pointer)
+{
+	u32 path = make_struct(b, "path", 16, pointer,
+			       (struct build_btf_member[]){ { "mnt", 0, 0, 0 },
+							    { "dentry", 0, 8, 0 } }, 2);
+	u32 name = make_struct(b, "qstr", 16, pointer,
+			       (struct build_btf_member[]){ { "len", number, 4, 0 },
+							    { "name", 0, 8, 0 } }, 2);
+	u32 hash = make_holder(b, "hlist_bl_node", "pprev", pointer, 8);
+	u32 vfsmount = make_holder(b, "vfsmount", "mnt_root", pointer, 0);
+	u32 file;
+
+	make_struct(b, "fs_struct", 64, pointer,
+		    (struct build_btf_member[]){ { "root", path, BUILD_FS_ROOT, 0 } }, 1);
+	file = make_struct(b, "file", BUILD_FILE_BYTES, pointer,
+			   (struct build_btf_member[]){ { "f_mode", number, BUILD_FILE_MODE, 0 },
+							{ "f_inode", 0, BUILD_FILE_INODE, 0 },
+							{ "f_path", path, BUILD_FILE_PATH, 0 } },
+			   3);
+	if (g->options.backing_files)
+		make_struct(b, "backing_file", BUILD_FILE_BYTES + 16, pointer,
+			    (struct build_btf_member[]){
+				    { "file", file, 0, 0 },
+				    { "user_path", path, BUILD_FILE_BYTES, 0 } }, 2);
+	make_struct(b, "dentry", BUILD_DENTRY_BYTES, pointer,
+		    (struct build_btf_member[]){ { "d_hash", hash, BUILD_DENTRY_HASHED - 8, 0 },
+						 { "d_parent", 0, BUILD_DENTRY_PARENT, 0 },
+						 { "d_name", name, BUILD_DENTRY_QSTR, 0 } }, 3);
+	make_struct(b, "mount", BUILD_MOUNT_BYTES, pointer,
+		    (struct build_btf_member[]){
+			    { "mnt_parent", 0, BUILD_MOUNT_PARENT, 0 },
+			    { "mnt_mountpoint", 0, BUILD_MOUNT_POINT, 0 },
+			    { "mnt", vfsmount, BUILD_MOUNT_MNT, 0 } }, 3);
+}
+
+static void make_page_structs(struct build_btf *b, u32 number, u32 pointer)
+{
+	u32 half = build_btf_int(b, "short", 2, 16, 0), byte = build_btf_int(b, "u8", 1, 8, 0);
+	u32 slots = build_btf_array(b, pointer, 64);
+	u32 array = make_holder(b, "xarray", "xa_head", pointer, 8);
+
+	make_struct(b, "inode", BUILD_INODE_BYTES, pointer,
+		    (struct build_btf_member[]){
+			    { "i_mode", half, BUILD_INODE_MODE, 0 },
+			    { "i_ino", 0, BUILD_INODE_NUMBER, 0 },
+			    { "i_size", 0, BUILD_INODE_SIZE, 0 },
+			    { "i_generation", number, BUILD_INODE_GENERATION, 0 },
+			    { "i_sb", 0, BUILD_INODE_SB, 0 },
+			    { "i_mapping", 0, BUILD_INODE_MAPPING, 0 } }, 6);
+	make_struct(b, "super_block", 128, pointer,
+		    (struct build_btf_member[]){ { "s_dev", number, BUILD_SB_DEV, 0 },
+						 { "s_magic", 0, BUILD_SB_MAGIC, 0 } }, 2);
+	make_struct(b, "address_space", 64, pointer,
+		    (struct build_btf_member[]){ { "i_pages", array, BUILD_MAPPING_PAGES - 8, 0 } },
+		    1);
+	make_struct(b, "xa_node", BUILD_XA_BYTES, pointer,
+		    (struct build_btf_member[]){ { "shift", byte, 0, 0 },
+						 { "parent", 0, BUILD_XA_PARENT, 0 },
+						 { "slots", slots, BUILD_XA_SLOTS, 0 } }, 3);
+	make_struct(b, "page", BUILD_PAGE_BYTES, pointer,
+		    (struct build_btf_member[]){ { "flags", 0, 0, 0 },
+						 { "compound_head", 0, BUILD_PAGE_HEAD, 0 },
+						 { "mapping", 0, BUILD_PAGE_MAPPING, 0 },
+						 { "index", 0, BUILD_PAGE_INDEX, 0 } }, 4);
+	build_btf_enum(b, "pageflags",
+		       (struct build_btf_enumerator[]){ { "PG_locked", 0 },
+							{ "PG_uptodate", BUILD_PAGE_UPTODATE } },
+		       2, false);
+}
+
+static void make_user_structs(struct build_btf *b, const struct build_guest *g, u32 number,
+			      u32 pointer, u32 list)
+{
+	u32 name = build_btf_array(b, build_btf_int(b, "char", 1, 8, 0), BUILD_KSYM_NAME_SIZE);
+
+	make_mm_structs(b, g, number, pointer);
+	make_maple_structs(b, pointer);
+	make_file_structs(b, g, number, pointer);
+	make_page_structs(b, number, pointer);
+	make_struct(b, "bpf_ksym", BUILD_KSYM_BYTES, pointer,
+		    (struct build_btf_member[]){ { "start", 0, 0, 0 },
+						 { "end", 0, 8, 0 },
+						 { "name", name, BUILD_KSYM_NAME, 0 },
+						 { "lnode", list, BUILD_KSYM_LIST, 0 } }, 4);
+}
+
 static void make_btf(const struct build_guest *g, struct strbuf *out)
 {
 	u32 number, pointer, comm, name, list;
@@ -279,7 +436,11 @@ static void make_btf(const struct build_guest *g, struct strbuf *out)
 						 { "mm", 0, BUILD_TASK_MM, 0 },
 						 { "pid", number, BUILD_TASK_PID, 0 },
 						 { "tgid", number, BUILD_TASK_TGID, 0 },
-						 { "comm", comm, BUILD_TASK_COMM, 0 } }, 6);
+						 { "comm", comm, BUILD_TASK_COMM, 0 },
+						 { "start_boottime", 0, BUILD_TASK_START, 0 },
+						 { "group_leader", 0, BUILD_TASK_LEADER, 0 },
+						 { "self_exec_id", 0, BUILD_TASK_EXEC_ID, 0 },
+						 { "fs", 0, BUILD_TASK_FS, 0 } }, 10);
 	make_struct(&b, "irq_stack", 16384, build_btf_array(&b, comm - 1, 16384),
 		    (struct build_btf_member[]){ { "stack", 0, 0, 0 } }, 1);
 	if (g->options.pcpu_hot)
@@ -288,6 +449,8 @@ static void make_btf(const struct build_guest *g, struct strbuf *out)
 				    { "current_task", 0, 0, 0 },
 				    { "hardirq_stack_ptr", 0, BUILD_HOT_IRQ_STACK, 0 } }, 2);
 	make_module_struct(&b, g, number, pointer, list, name);
+	if (!g->options.no_user_types)
+		make_user_structs(&b, g, number, pointer, list);
 	make_orc_struct(&b, g->options.orc);
 	build_btf_finish(&b, out);
 	build_btf_deinit(&b);
@@ -398,7 +561,7 @@ static void make_image(struct build_guest *g, struct strbuf *image)
 }
 
 /* The kernel's own table is the process's without its lower half. */
-static void fill_own_table(struct build_guest *g)
+void build_guest_share_tables(struct build_guest *g)
 {
 	for (unsigned int i = 256; i < 512; i++)
 		check(mem_fake_set_u64(g->mem, GPA(KERNEL_IMAGE + BUILD_GUEST_PAGE_TABLE + i * 8),
@@ -449,7 +612,7 @@ void build_guest_init(struct build_guest *g, const struct build_guest_options *o
 	/* The table above the modules' pages exists before it is copied. */
 	check(build_pagetable_map(&g->pages, MODULES_START + (511ULL << 20), MODULE_PAGES - PAGE,
 				  PAGE, MMU_WRITE));
-	fill_own_table(g);
+	build_guest_share_tables(g);
 }
 
 void build_guest_deinit(struct build_guest *g)

@@ -27,10 +27,19 @@ enum {
 	BUILD_GUEST_MODULES = 0xd0000,
 	BUILD_GUEST_PAGE_TABLE = 0xd1000,
 	BUILD_GUEST_BOOT_PARAMS = 0xd2000,
+	BUILD_GUEST_VARIABLES = 0xd3000,	/* vmemmap_base is the first */
 	BUILD_GUEST_INIT_STACK = 0xd4000,
 	BUILD_GUEST_PERCPU = 0xe0000,
 	BUILD_GUEST_INITTEXT = 0xf0000,
 	BUILD_GUEST_END = 0x120000,
+};
+
+/* In BUILD_GUEST_VARIABLES. */
+enum {
+	BUILD_GUEST_VSYSCALL_MODE = 8,
+	BUILD_GUEST_BPF_KALLSYMS = 16,
+	BUILD_GUEST_GATE_VMA = 0x100,
+	BUILD_GUEST_SPECIAL_OPS = 0x300,
 };
 
 /* In every function: a call at its start that returns to +5, and one that returns to +0x20. */
@@ -43,6 +52,10 @@ enum {
 	BUILD_TASK_COMM = 0xb8,
 	BUILD_TASK_STACK = 0x20,
 	BUILD_TASK_MM = 0x50,
+	BUILD_TASK_START = 0xd0,
+	BUILD_TASK_LEADER = 0xd8,
+	BUILD_TASK_EXEC_ID = 0xe0,
+	BUILD_TASK_FS = 0xe8,
 	BUILD_PERCPU_TASK = 0x1fb80,
 	BUILD_PERCPU_HOT = 0x351c0,
 	BUILD_HOT_IRQ_STACK = 32,
@@ -60,6 +73,10 @@ struct build_guest_options {
 	bool five_levels;	/* of page tables */
 	bool no_typetab;	/* before 5.2 */
 	u32 thread_size;	/* 0: 16 KiB */
+	bool mapping_list;	/* of a process, before 6.1 */
+	bool mapping_count;	/* of its changes, from 6.4 */
+	bool backing_files;	/* below an overlay, from 6.7 */
+	bool no_user_types;	/* the BTF lacks those of processes */
 };
 
 /* What a release of build_kallsyms_releases had otherwise. */
@@ -86,6 +103,9 @@ struct vcpu_regs build_guest_regs(const struct build_guest *g);
 /* Writes guest memory where it is mapped. */
 void build_guest_poke(struct build_guest *g, u64 gva, const void *data, size_t size);
 void build_guest_poke_u64(struct build_guest *g, u64 gva, u64 value);
+
+/* Gives the kernel's own page table what was added to the process's upper half. */
+void build_guest_share_tables(struct build_guest *g);
 
 /* The guest address of function @i, which is called "func_<i>". */
 u64 build_guest_function(const struct build_guest *g, unsigned int i);
