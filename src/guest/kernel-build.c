@@ -51,6 +51,7 @@ enum symbol_id {
 	SYM_SPECIAL_OPS,
 	SYM_GATE_VMA,
 	SYM_VSYSCALL_MODE,
+	SYM_INIT_TASK,
 	SYM_BPF_KALLSYMS,
 	SYM_NR,
 };
@@ -92,6 +93,7 @@ static const char *const symbol_names[SYM_NR] = {
 	[SYM_SPECIAL_OPS] = "special_mapping_vmops",
 	[SYM_GATE_VMA] = "gate_vma",
 	[SYM_VSYSCALL_MODE] = "vsyscall_mode",
+	[SYM_INIT_TASK] = "init_task",
 	[SYM_BPF_KALLSYMS] = "bpf_kallsyms",
 };
 
@@ -160,6 +162,7 @@ static void find_places(struct facts *facts)
 	set_place(facts, PLACE_SPECIAL_OPS, SYM_SPECIAL_OPS, 0);
 	set_place(facts, PLACE_GATE_VMA, SYM_GATE_VMA, 0);
 	set_place(facts, PLACE_VSYSCALL_MODE, SYM_VSYSCALL_MODE, 0);
+	set_place(facts, PLACE_INIT_TASK, SYM_INIT_TASK, 0);
 	set_place(facts, PLACE_BPF_KALLSYMS, SYM_BPF_KALLSYMS, 0);
 	if (layout->hot_current_task != LAYOUT_NONE)
 		set_place(facts, PLACE_CURRENT_TASK, SYM_PCPU_HOT, layout->hot_current_task);

@@ -39,6 +39,7 @@ enum build_place_id {
 	PLACE_SPECIAL_OPS,	/* vm_ops of the vDSO and its like */
 	PLACE_GATE_VMA,		/* the vsyscall page's mapping, of no process */
 	PLACE_VSYSCALL_MODE,
+	PLACE_INIT_TASK,	/* the task that the list of all begins at */
 	PLACE_BPF_KALLSYMS,	/* list head of BPF programs and trampolines */
 	PLACE_NR,
 };

@@ -31,6 +31,7 @@ static const struct table tables[] = {
 		{ "group_leader", 8, AT(task_leader) },
 		{ "self_exec_id", 4, AT(task_exec_id) },	/* 8 bytes from 5.7 */
 		{ "fs", 8, AT(task_fs) },
+		{ "tasks.next", 8, AT(task_list) },
 	} },
 	{ "fs_struct", NO_BYTES, { { "root", 16, AT(fs_root) } } },
 	{ "mm_struct", AT(mm_bytes), {

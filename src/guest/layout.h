@@ -21,6 +21,7 @@
 struct user_layout {
 	/* struct task_struct, struct fs_struct */
 	u32 task_start_time, task_leader, task_exec_id, task_fs;
+	u32 task_list;			/* of all processes */
 	u32 fs_root;			/* a struct path */
 
 	/* struct mm_struct */

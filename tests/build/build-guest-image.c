@@ -159,6 +159,7 @@ static void add_data_symbols(struct symbols *s, u32 nr_orc, size_t btf_size)
 	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_GATE_VMA, 'd', "gate_vma");
 	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_SPECIAL_OPS, 'd',
 		   "special_mapping_vmops");
+	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_INIT_TASK, 'D', "init_task");
 	add_symbol(s, BUILD_GUEST_END, 'B', "_end");
 	if (s->g->options.pcpu_hot) {
 		add_percpu(s, BUILD_PERCPU_HOT, "pcpu_hot");
@@ -440,7 +441,8 @@ static void make_btf(const struct build_guest *g, struct strbuf *out)
 						 { "start_boottime", 0, BUILD_TASK_START, 0 },
 						 { "group_leader", 0, BUILD_TASK_LEADER, 0 },
 						 { "self_exec_id", 0, BUILD_TASK_EXEC_ID, 0 },
-						 { "fs", 0, BUILD_TASK_FS, 0 } }, 10);
+						 { "fs", 0, BUILD_TASK_FS, 0 },
+						 { "tasks", list, BUILD_TASK_LIST, 0 } }, 11);
 	make_struct(&b, "irq_stack", 16384, build_btf_array(&b, comm - 1, 16384),
 		    (struct build_btf_member[]){ { "stack", 0, 0, 0 } }, 1);
 	if (g->options.pcpu_hot)

@@ -40,6 +40,7 @@ enum {
 	BUILD_GUEST_BPF_KALLSYMS = 16,
 	BUILD_GUEST_GATE_VMA = 0x100,
 	BUILD_GUEST_SPECIAL_OPS = 0x300,
+	BUILD_GUEST_INIT_TASK = 0x400,
 };
 
 /* In every function: a call at its start that returns to +5, and one that returns to +0x20. */
@@ -56,6 +57,7 @@ enum {
 	BUILD_TASK_LEADER = 0xd8,
 	BUILD_TASK_EXEC_ID = 0xe0,
 	BUILD_TASK_FS = 0xe8,
+	BUILD_TASK_LIST = 0xf0,
 	BUILD_PERCPU_TASK = 0x1fb80,
 	BUILD_PERCPU_HOT = 0x351c0,
 	BUILD_HOT_IRQ_STACK = 32,
