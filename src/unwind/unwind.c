@@ -58,13 +58,15 @@ static enum stop_reason add_kernel_part(const struct unwinder *unwinder,
 	return stop;
 }
 
+/* Those that capture walked, from number @first on. */
 static enum stop_reason add_user_frames(const struct unwinder *unwinder,
-					const struct sample *sample, struct chain *chain)
+					const struct sample *sample, u32 first,
+					struct chain *chain)
 {
 	const struct unwind_ops *ops = unwinder->ops;
 	const struct wire_sample *wire = sample->wire;
 
-	for (unsigned int i = 0; i < wire->nr_user_frames; i++) {
+	for (unsigned int i = first; i < wire->nr_user_frames; i++) {
 		u64 ip = sample->user_frames[i];
 		u8 flags = FRAME_F_RETURN;
 		int err = 0;
@@ -103,23 +105,52 @@ static enum stop_reason add_walked_frames(const struct unwinder *unwinder,
 
 	if (!start->walked)
 		return STOP_NO_RULE;
-	stop = add_user_frames(unwinder, sample, chain);
+	stop = add_user_frames(unwinder, sample, 0, chain);
 	return start->by_rule && chain->nr == nr ? STOP_NO_RULE : stop;
+}
+
+#define SPLICE_FRAMES 3
+
+/*
+ * The number of capture's frame that follows @chain's last, @nr_below of which are not user frames;
+ * 0: none does. Of a program with frame pointers both walks have the same frames, but for one that
+ * capture misses while a function has not set up its own. It went on where the copy ended.
+ */
+static u32 find_splice(const struct sample *sample, const struct chain *chain, u32 nr_below)
+{
+	u32 nr = chain->nr - nr_below - 1;
+
+	for (u32 missed = 0; missed <= 1; missed++) {
+		u32 matched = 0, next = nr - missed;
+
+		if (nr < SPLICE_FRAMES + missed || next > sample->wire->nr_user_frames)
+			continue;
+		while (matched < SPLICE_FRAMES && sample->user_frames[next - 1 - matched] ==
+							  chain->frames[chain->nr - 1 - matched].ip)
+			matched++;
+		if (matched == SPLICE_FRAMES)
+			return next;
+	}
+	return 0;
 }
 
 /*
  * Without a rule, or a frame pointer that leads on, at the very first address the chain is what
- * capture walked.
+ * capture walked; and what lies above the copy of the stack may be.
  */
 static enum stop_reason add_user_chain(const struct unwinder *unwinder,
 				       const struct sample *sample,
 				       const struct user_start *start, struct chain *chain)
 {
-	u32 nr = chain->nr;
+	u32 nr = chain->nr, splice = 0;
 	enum stop_reason stop;
 
 	if (start->by_rule) {
 		stop = unwind_user_x86(unwinder, sample, &start->regs, max_frames(unwinder), chain);
+		if (stop == STOP_STACK_CUT && start->walked)
+			splice = find_splice(sample, chain, nr);
+		if (splice)
+			return add_user_frames(unwinder, sample, splice, chain);
 		if (stop != STOP_NO_RULE || chain->nr != nr + 1)
 			return stop;
 		chain->nr = nr;

@@ -489,6 +489,70 @@ static void kernel_sample(struct world *w, unsigned int padding, u64 cs)
 			   STOP_NOT_PRESENT);
 }
 
+/*
+ * A program with frame pointers, deeper than the copy: capture has walked on. @missed of the first
+ * frames it had not.
+ */
+static void deep_sample(struct world *w, unsigned int missed)
+{
+	u64 bp = 0;
+
+	build_stack_init(&w->stack, STACK_TOP);
+	build_stack_push(&w->stack, RETURN(FN_START));
+	for (unsigned int i = 0; i < 8; i++) {
+		bp = build_stack_push(&w->stack, bp);
+		build_stack_locals(&w->stack, 4);
+		build_stack_push(&w->stack, RETURN(FN_FRAME) + i % 3 * FN_SIZE * FN_NR);
+	}
+	bp = build_stack_push(&w->stack, bp);
+	sample_at(w, PC(FN_FRAME), 5 * 48, STOP_STACK_CUT)->gpr[X86_RBP] = bp;
+	strbuf_reset(&w->sample.frames);
+	w->sample.wire.nr_user_frames = 0;
+	for (unsigned int i = 8 - missed; i; i--)
+		build_sample_frame(&w->sample, RETURN(FN_FRAME) + (i - 1) % 3 * FN_SIZE * FN_NR);
+	build_sample_frame(&w->sample, RETURN(FN_START));
+}
+
+/* As find_user_row(), and FN_FRAME twice more behind all. */
+static int find_deep_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
+{
+	return find_user_row(ctx, GVA(TEXT + (pc.addr - TEXT) % (FN_SIZE * FN_NR)), ret_row);
+}
+
+static void test_deep(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	w.ops.find_user_row = find_deep_row;
+	for (unsigned int missed = 0; missed <= 2; missed++) {
+		deep_sample(&w, missed);
+		unwind(&w);
+		assert_int_equal(w.chain.user_stop, missed < 2 ? STOP_COMPLETE : STOP_STACK_CUT);
+		assert_int_equal(w.chain.nr, missed < 2 ? 10 : 6);
+		for (u32 i = 1; i < MIN(w.chain.nr, 9U); i++)
+			assert_int_equal(w.chain.frames[i].ip,
+					 RETURN(FN_FRAME) + (8 - i) % 3 * FN_SIZE * FN_NR);
+	}
+	/* It went another way, or not as far. */
+	for (unsigned int i = 2; i <= 5; i++) {
+		deep_sample(&w, 0);
+		((u64 *)w.sample.frames.data)[i] += 0x100;
+		unwind(&w);
+		assert_int_equal(w.chain.user_stop, i < 5 ? STOP_STACK_CUT : STOP_COMPLETE);
+	}
+	for (unsigned int nr = 0; nr <= 5; nr++) {
+		deep_sample(&w, 0);
+		w.sample.wire.nr_user_frames = nr;
+		w.sample.wire.user_stop = STOP_NOT_PRESENT;
+		unwind(&w);
+		assert_int_equal(w.chain.user_stop, nr < 5 ? STOP_STACK_CUT : STOP_NOT_PRESENT);
+		assert_int_equal(w.chain.nr, 6);
+	}
+	world_deinit(&w);
+}
+
 /* Sampled in the kernel: the user's registers are in the pt_regs at its stack's end. */
 static void test_below_kernel(void **state)
 {
@@ -609,6 +673,15 @@ static u64 own_stack_end(void)
 	return (uintptr_t)start + size;
 }
 
+/* As it is, with what a sanitizer keeps between variables. */
+static __attribute__((no_sanitize("address"))) void copy_stack(u64 from, u64 size, u64 *out)
+{
+	const volatile u64 *words = (const u64 *)(uintptr_t)from;
+
+	for (u64 i = 0; i < size / sizeof(*words); i++)
+		out[i] = words[i];
+}
+
 /* From where getcontext() was called. */
 static void unwind_own(const ucontext_t *context)
 {
@@ -623,6 +696,7 @@ static void unwind_own(const ucontext_t *context)
 	const struct unwinder unwinder = { .ops = &ops };
 	const greg_t *gregs = context->uc_mcontext.gregs;
 	u64 sp = gregs[REG_RSP], size = MIN(own_stack_end() - sp, (u64)WIRE_MAX_STACK_BYTES);
+	static u64 stack[WIRE_MAX_STACK_BYTES / sizeof(u64)];
 	struct wire_sample *wire = &self.sample.wire;
 	struct sample sample;
 
@@ -631,7 +705,8 @@ static void unwind_own(const ucontext_t *context)
 	wire->regs.user = 1;
 	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
 		wire->regs.gpr[order[i]] = gregs[i];
-	strbuf_add(&self.sample.stacks[0], (const void *)(uintptr_t)sp, size);
+	copy_stack(sp, size, stack);
+	strbuf_add(&self.sample.stacks[0], stack, size);
 	wire->stacks[0] = (struct wire_stack){
 		.gva = sp, .size = size, .kind = WIRE_STACK_USER, .stop = STOP_STACK_CUT,
 	};
@@ -659,14 +734,17 @@ static __attribute__((noinline)) int compare(const void *a, const void *b)
 	return *x - *y;
 }
 
-/* The first frame is this function's own, at another instruction. */
-static void assert_as_backtrace(void)
+/* The first frame is look()'s, at another instruction; a sanitizer's backtrace() has one more. */
+static void assert_as_backtrace(int least)
 {
+	int nr = self.chain.nr, more = self.nr_want - nr;
+
 	assert_int_equal(self.chain.user_stop, STOP_COMPLETE);
-	assert_true(self.nr_want > 5 && self.nr_want < (int)ARRAY_SIZE(self.want));
-	assert_int_equal(self.chain.nr, self.nr_want);
-	for (int i = 1; i < self.nr_want; i++)
-		assert_int_equal(self.chain.frames[i].ip, (uintptr_t)self.want[i]);
+	assert_true(self.nr_want < (int)ARRAY_SIZE(self.want));
+	assert_in_range(more, 0, 1);
+	assert_true(nr >= least);
+	for (int i = 1; i < nr; i++)
+		assert_int_equal(self.chain.frames[i].ip, (uintptr_t)self.want[i + more]);
 }
 
 static int load_own_tables(void **state)
@@ -692,7 +770,7 @@ static void test_own_stack(void **state)
 
 	(void)state;
 	qsort(numbers, ARRAY_SIZE(numbers), sizeof(numbers[0]), compare);
-	assert_as_backtrace();
+	assert_as_backtrace(6);
 }
 
 /* Through a signal, on the same stack. */
@@ -704,7 +782,7 @@ static void test_own_signal(void **state)
 	assert_int_equal(sigaction(SIGUSR1, &action, &old), 0);
 	raise(SIGUSR1);
 	sigaction(SIGUSR1, &old, NULL);
-	assert_as_backtrace();
+	assert_as_backtrace(6);
 }
 
 static void *thread_main(void *arg)
@@ -721,11 +799,7 @@ static void test_own_thread(void **state)
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, thread_main, NULL), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_int_equal(self.chain.user_stop, STOP_COMPLETE);
-	assert_true(self.nr_want >= 3);
-	assert_int_equal(self.chain.nr, self.nr_want);
-	for (int i = 1; i < self.nr_want; i++)
-		assert_int_equal(self.chain.frames[i].ip, (uintptr_t)self.want[i]);
+	assert_as_backtrace(3);
 }
 
 int main(void)
@@ -740,6 +814,7 @@ int main(void)
 		cmocka_unit_test(test_zero_end),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_below_kernel),
 		cmocka_unit_test(test_own_stack),
 		cmocka_unit_test(test_own_signal),
