@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Seeds of fuzz-elf-file: a program, a library, a module, of both classes and byte orders. */
+#include <lzma.h>
+
 #include "build-elf.h"
 #include "seeds.h"
 
@@ -18,6 +20,25 @@ static int write_one(const char *name, const struct build_elf *spec)
 
 	build_elf(spec, &image);
 	return seed_write(name, image.data, image.len);
+}
+
+/* A program with a small .symtab packed in .gnu_debugdata. */
+static int write_packed(void)
+{
+	const struct build_elf inner = {
+		.type = ET_DYN, .is_debug = true, .symbols = symbols, .nr_symbols = 2,
+	};
+	_cleanup_strbuf_ struct strbuf image = STRBUF_INIT, packed = STRBUF_INIT;
+	const struct build_elf outer = { .type = ET_DYN, .debugdata = &packed };
+	size_t len = 0;
+
+	build_elf(&inner, &image);
+	if (strbuf_grow(&packed, lzma_stream_buffer_bound(image.len)) ||
+	    lzma_easy_buffer_encode(6, LZMA_CHECK_NONE, NULL, (u8 *)image.data, image.len,
+				    (u8 *)packed.data, &len, packed.alloc) != LZMA_OK)
+		return -ENOMEM;
+	packed.len = len;
+	return write_one("packed", &outer);
 }
 
 int write_seeds(void)
@@ -48,5 +69,7 @@ int write_seeds(void)
 	if (!err)
 		err = write_one("library-big", &spec);
 	spec = (struct build_elf){ .type = ET_REL, .symbols = symbols, .nr_symbols = 3 };
-	return err ? err : write_one("module", &spec);
+	if (!err)
+		err = write_one("module", &spec);
+	return err ? err : write_packed();
 }

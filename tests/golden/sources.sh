@@ -66,6 +66,27 @@ contains "that is told with -v" "$(cat err.txt)" "another build id"
 names --guestmount mount/4712 >/dev/null
 same "and not without" '' "$(cat err.txt)"
 
+# What a page cache has of it: not the code. Stock perf finds the names in what was made of that, at
+# the right addresses.
+perfs() {
+	perf --buildid-dir "$PWD/cache" script -i data -F comm,ip,sym 2>/dev/null |
+		awk '$1 == "program" { print $3 }' | sort | uniq -c | sort -rn |
+		awk '{ print $2; exit }'
+}
+same "perf without any source" '[unknown]' "$(perfs)"
+same "a part is stored as one" "a part" "$("$BUILD/tests/make-partial" whole cache 1 1)"
+same "names from a part" add_up "$(names --symbol-sources cache)"
+same "perf's, too" add_up "$(perfs)"
+contains "perf lists it" "$(perf --buildid-dir "$PWD/cache" buildid-cache --list)" "$id"
+same "less of it changes nothing" "a part" "$("$BUILD/tests/make-partial" whole cache 1 2)"
+same "names from what there was" add_up "$(names --symbol-sources cache)"
+same "all of it" whole "$("$BUILD/tests/make-partial" whole cache 0 0)"
+check "is the file" cmp whole "cache/.build-id/$(echo "$id" | cut -c 1-2)/$(echo "$id" | cut -c 3-)/elf"
+same "perf's names from all of it" add_up "$(perfs)"
+rm -rf cache
+same "no header, no file" 1 "$("$BUILD/tests/make-partial" whole cache 0 1 >/dev/null; echo $?)"
+same "nothing is stored" '' "$(find cache -name elf 2>/dev/null)"
+
 # What stripped programs keep, as Fedora makes it.
 if command -v xz >/dev/null; then
 	nm -D whole --format=posix --defined-only | awk '{ print $1 }' | sort >dynamic
