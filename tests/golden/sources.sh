@@ -109,6 +109,12 @@ DEBUGINFOD_URLS=http://127.0.0.1:1/ DEBUGINFOD_CACHE_PATH=$PWD/no-client
 export DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH
 same "a server that is not there" '[unknown]' "$(names)"
 lacks "is no failure" "$(cat err.txt)" error
+mkdir broken
+: >broken/libdebuginfod.so.1
+LD_LIBRARY_PATH=$PWD/broken names >/dev/null
+contains "without the client's library it says so" "$(cat err.txt)" "libdebuginfod.so.1 is not there"
+LD_LIBRARY_PATH=$PWD/broken DEBUGINFOD_URLS='' names >/dev/null
+same "but only when servers are asked for" '' "$(cat err.txt)"
 if command -v debuginfod >/dev/null; then
 	mkdir served
 	cp program.debug moved/program served/
