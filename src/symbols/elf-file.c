@@ -218,6 +218,11 @@ int elf_file_address(const struct elf_file *file, u64 offset, u64 *ret)
 	return -ENOENT;
 }
 
+void *elf_file_bytes(const struct elf_file *file, size_t *ret_size)
+{
+	return elf_rawfile(file->elf, ret_size);
+}
+
 bool elf_file_has_symtab(const struct elf_file *file)
 {
 	return file->symtab;

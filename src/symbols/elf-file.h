@@ -22,6 +22,9 @@ int elf_file_open_memory(void *image, size_t size, struct elf_file **ret);
 /* The same for bytes from malloc(), which the file takes over unless it fails. */
 int elf_file_open_owned(void *image, size_t size, struct elf_file **ret);
 void elf_file_close(struct elf_file *file);
+
+/* All bytes of the file, private memory that lives as long as it does. */
+void *elf_file_bytes(const struct elf_file *file, size_t *ret_size);
 DEFINE_CLEANUP(struct elf_file *, elf_file_close)
 
 /* From a section of notes or from a segment; -ENOENT when there is none. */

@@ -422,6 +422,13 @@ int cfi_table_from_image(const struct file_image *image, struct cfi_table **ret)
 	return build_from(image->data, image->size, image, false, ret);
 }
 
+int cfi_table_from_memory(void *bytes, size_t size, struct cfi_table **ret)
+{
+	if (size > MAX_FILE)
+		return -E2BIG;
+	return build_from(bytes, size, NULL, true, ret);
+}
+
 int cfi_table_from_file(int fd, struct cfi_table **ret)
 {
 	struct stat st;
@@ -438,7 +445,7 @@ int cfi_table_from_file(int fd, struct cfi_table **ret)
 	map = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;
-	err = build_from(map, st.st_size, NULL, true, ret);
+	err = cfi_table_from_memory(map, st.st_size, ret);
 	munmap(map, st.st_size);
 	return err;
 }
