@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "cmd/child.h"
 #include "cmd/commands.h"
+#include "cmd/input.h"
 #include "cmd/options.h"
 #include "engine/privileges.h"
 #include "engine/recorder.h"
@@ -40,7 +41,15 @@ static struct {
 	const char *output;
 	const char *debug_dir;
 	u64 cache_size;
+	struct symbol_source_list sources;
+	const char *guestmount;
 } opt = {
+	/* No servers: to ask them takes time that the samples do not have. */
+	.sources = {
+		.order = { SYMBOL_SOURCE_GUEST, SYMBOL_SOURCE_CACHE, SYMBOL_SOURCE_HOST,
+			   SYMBOL_SOURCE_GUESTMOUNT },
+		.nr = 4,
+	},
 	.max_depth = 127,	/* kernel.perf_event_max_stack's default */
 	.stack_size = CAPTURE_USER_STACK_DEFAULT,
 	.output = "perf.data",
@@ -72,6 +81,10 @@ static const struct option_spec record_options[] = {
 	OPT_FILE('o', "output", &opt.output, "the file; with several guests FILE.NAME"),
 	OPT_STRING(0, "buildid-dir", &opt.debug_dir, "DIR", "symbols go there (default ~/.debug)",
 		   .complete = "dir"),
+	OPT_CALLBACK(0, "symbol-sources", input_parse_sources, &opt.sources, "LIST",
+		     "where guests' files come from, in order (default guest,cache,host,guestmount)"),
+	OPT_STRING(0, "guestmount", &opt.guestmount, "DIR",
+		   "a guest's root folder is mounted at DIR or DIR/PID", .complete = "dir"),
 	OPT_SIZE(0, "cache-size", &opt.cache_size,
 		 "what kvmprof may keep there; old ones go (default 2G, 0: no limit)"),
 	OPT_END
@@ -448,23 +461,38 @@ static void limit_cache(struct symcache *cache)
 			   pruned.bytes / 1e6);
 }
 
+static int create_sources(struct symbol_sources **ret)
+{
+	const struct symbol_sources_options options = {
+		.list = opt.sources,
+		.cache_dir = opt.debug_dir,
+		.guestmount = opt.guestmount,
+	};
+
+	return symbol_sources_create(&options, ret);
+}
+
 static int record_with_caches(struct recorder_options *options, const char *event_why,
 			      struct child *child, char **command)
 {
 	_cleanup_(guest_cache_destroy) struct guest_cache *kernels = NULL;
 	_cleanup_(symcache_destroy) struct symcache *symcache = NULL;
+	_cleanup_(symbol_sources_destroy) struct symbol_sources *sources = NULL;
 	_cleanup_free_ char *dir = kernel_cache_dir();
 	int err, status;
 
 	err = guest_cache_create(dir, &kernels);
 	if (!err)
 		err = symcache_create(opt.debug_dir, &symcache);
+	if (!err)
+		err = create_sources(&sources);
 	if (err) {
 		log_error_errno(err, "cannot use the symbol cache (see --buildid-dir)");
 		return STATUS_FAILURE;
 	}
 	options->kernels = kernels;
 	options->symcache = symcache;
+	options->sources = sources;
 	status = record_guests(options, event_why, child, command);
 	limit_cache(symcache);
 	return status;

@@ -93,6 +93,7 @@ static int create_recording(struct recorder *recorder, struct target *target)
 		.name = target->vm->name,
 		.kernels = recorder->options.kernels,
 		.symcache = recorder->options.symcache,
+		.sources = recorder->options.sources,
 		.cmdline = recorder->options.cmdline,
 		.event = recorder->options.capture.event,
 		.max_depth = recorder->options.capture.max_depth,

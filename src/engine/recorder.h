@@ -38,6 +38,7 @@ struct recorder_options {
 	const char *path;		/* of the file; with several VMs "PATH.NAME" */
 	struct guest_cache *kernels;	/* guest kernels parsed before; may be NULL */
 	struct symcache *symcache;	/* where guests' symbols go; may be NULL */
+	struct symbol_sources *sources;	/* of guests' files; NULL: their memory only */
 	const char *const *cmdline;
 
 	recorder_notice_fn on_notice;	/* may be NULL */

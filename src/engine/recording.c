@@ -9,6 +9,7 @@
 #include "base/hashmap.h"
 #include "base/log.h"
 #include "engine/callcheck.h"
+#include "engine/userland.h"
 #include "perfdata/note.h"
 #include "unwind/unwind.h"
 
@@ -21,6 +22,7 @@ struct recording {
 	struct guest *guest;
 	struct perfdata_writer *writer;
 	struct callcheck *callcheck;
+	struct userland *userland;
 	struct unwinder unwinder;
 	struct hashmap comms;		/* (tid, pid) to hash of its last comm */
 	struct hashmap modules;		/* start of each module already written */
@@ -49,6 +51,13 @@ static int find_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
 	return guest_find_row(recording->guest, pc, ret_row);
 }
 
+static int find_user_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
+{
+	struct recording *recording = ctx;
+
+	return userland_find_row(recording->userland, pc, ret_row);
+}
+
 static int check_call(void *ctx, gva_t ret_addr, bool user)
 {
 	struct recording *recording = ctx;
@@ -69,6 +78,7 @@ static bool is_kernel_text(void *ctx, gva_t addr)
 
 static const struct unwind_ops unwind_ops = {
 	.find_row = find_row,
+	.find_user_row = find_user_row,
 	.check_call = check_call,
 	.is_kernel_text = is_kernel_text,
 };
@@ -97,6 +107,18 @@ static int create_writer(const struct recording_options *options, struct perfdat
 	return perfdata_writer_create(options->path, &writer_options, ret);
 }
 
+static int create_userland(struct recording *recording, const struct recording_options *from)
+{
+	struct userland_options options = {
+		.guest = recording->guest,
+		.writer = recording->writer,
+		.cache = from->symcache,
+		.sources = from->sources,
+	};
+
+	return userland_create(&options, &recording->userland);
+}
+
 int recording_create(const struct mem_reader *mem, const struct recording_options *options,
 		     struct recording **ret)
 {
@@ -117,6 +139,8 @@ int recording_create(const struct mem_reader *mem, const struct recording_option
 		err = callcheck_create(mem, &recording->callcheck);
 	if (!err)
 		err = create_writer(options, &recording->writer);
+	if (!err)
+		err = create_userland(recording, options);
 	if (err) {
 		recording_destroy(recording);
 		return err;
@@ -129,6 +153,7 @@ void recording_destroy(struct recording *recording)
 {
 	if (!recording)
 		return;
+	userland_destroy(recording->userland);
 	perfdata_writer_destroy(recording->writer);
 	callcheck_destroy(recording->callcheck);
 	guest_destroy(recording->guest);
@@ -343,6 +368,9 @@ int recording_add(struct recording *recording, const struct sample *sample)
 		return recording->error;
 	set_space(recording, sample->wire);
 	notice_change(recording, sample->wire);
+	recording->error = userland_enter(recording->userland, sample->wire);
+	if (recording->error)
+		return recording->error;
 	unwind_sample(&recording->unwinder, sample, &recording->chain);
 	accounting_add(&recording->accounting, sample, &recording->chain);
 	recording->error = write_sample(recording, sample);
@@ -413,6 +441,7 @@ int recording_finish(struct recording *recording, const struct capture_counts *c
 {
 	_cleanup_strbuf_ struct strbuf text = STRBUF_INIT;
 	int err = recording_note_lost(recording, accounting_lost(counts), recording->now);
+	struct userland_counts userland;
 
 	if (err)
 		return err;
@@ -423,6 +452,8 @@ int recording_finish(struct recording *recording, const struct capture_counts *c
 			  symcache_dir(recording->symcache), error_text(err));
 	recording->symbols_error = err;
 	accounting_write(&recording->accounting, counts, &text);
+	userland_get_counts(recording->userland, &userland);
+	userland_counts_write(&userland, &text);
 	err = strbuf_error(&text);
 	if (!err)
 		err = perfdata_writer_set_accounting(recording->writer, strbuf_cstr(&text));

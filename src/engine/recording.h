@@ -18,6 +18,7 @@ struct recording_options {
 	const char *name;		/* the VM's name: the file's host name */
 	struct guest_cache *kernels;	/* parsed before; NULL: none. Must outlive the recording */
 	struct symcache *symcache;	/* where symbols go; NULL: nowhere. Must outlive it too */
+	struct symbol_sources *sources;	/* of files; NULL: the guest's memory. As above */
 	const char *const *cmdline;	/* NULL-terminated */
 	struct capture_event event;
 	unsigned int max_depth;

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The user space of one guest while it is recorded. */
+#include "engine/userland.h"
+
+#include <string.h>
+
+#include "base/errors.h"
+#include "base/hashmap.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+
+#define CHECK_NS 20000000ULL	/* how long a list of mappings is believed without a look */
+#define RETRY_NS 200000000ULL	/* after a read that failed */
+
+struct process {
+	u64 pid, mm;			/* by which samples name it */
+	struct guest_process *seen;	/* NULL: could not be read */
+	struct object **objects;	/* owned array: what each mapping shows, NULL: not asked yet */
+	u64 next_check;			/* ns */
+	u64 used;			/* ns, of the last sample */
+};
+
+struct userland {
+	struct userland_options options;
+	struct objects *objects;
+	VEC(struct process *) processes;
+	struct hashmap by_mm;		/* pid and mm to index + 1 of .processes */
+	struct hashmap mm_of;		/* pid to the mm that it had last */
+	struct userland_counts counts;
+
+	/* What the lookups are about; .current NULL: nothing. */
+	struct process *current;
+	const struct wire_sample *wire;
+	bool checked;			/* .current's list is that of this sample */
+	int error;			/* of the writer, sticks */
+};
+
+int userland_create(const struct userland_options *options, struct userland **ret)
+{
+	_cleanup_(userland_destroy) struct userland *userland = calloc(1, sizeof(*userland));
+	int err;
+
+	if (!userland)
+		return -ENOMEM;
+	userland->options = *options;
+	err = objects_create(options->guest, options->cache, options->sources, &userland->objects);
+	if (err)
+		return err;
+	*ret = TAKE_PTR(userland);
+	return 0;
+}
+
+static void process_destroy(struct process *process)
+{
+	if (!process)
+		return;
+	guest_process_destroy(process->seen);
+	free(process->objects);
+	free(process);
+}
+
+void userland_destroy(struct userland *userland)
+{
+	if (!userland)
+		return;
+	vec_for_each(&userland->processes, process)
+		process_destroy(*process);
+	vec_deinit(&userland->processes);
+	hashmap_deinit(&userland->by_mm);
+	hashmap_deinit(&userland->mm_of);
+	objects_destroy(userland->objects);
+	free(userland);
+}
+
+static u64 key_of(u64 pid, u64 mm)
+{
+	return hash_combine(pid, mm);
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct process *const *x = a, *const *y = b;
+
+	return ((*x)->used < (*y)->used) - ((*x)->used > (*y)->used);
+}
+
+/* Forgets the half that was not seen for longest. */
+static int forget_old(struct userland *userland)
+{
+	size_t keep = userland->processes.nr / 2;
+
+	qsort(userland->processes.data, userland->processes.nr, sizeof(*userland->processes.data),
+	      by_use);
+	while (userland->processes.nr > keep)
+		process_destroy(userland->processes.data[--userland->processes.nr]);
+	hashmap_clear(&userland->by_mm);
+	hashmap_clear(&userland->mm_of);
+	for (size_t i = 0; i < keep; i++) {
+		struct process *process = userland->processes.data[i];
+		u64 *slot = hashmap_put(&userland->by_mm, key_of(process->pid, process->mm), NULL);
+
+		if (!slot)
+			return -ENOMEM;
+		*slot = i + 1;
+	}
+	return 0;
+}
+
+static void process_reset(struct process *process, u64 pid, u64 mm)
+{
+	guest_process_destroy(process->seen);
+	free(process->objects);
+	*process = (struct process){ .pid = pid, .mm = mm };
+}
+
+/* Two whose hash is the same, which a guest may bring about, take each other's place. */
+static int find_process(struct userland *userland, u64 pid, u64 mm, struct process **ret)
+{
+	struct process *process;
+	u64 *slot;
+	int err;
+
+	if (userland->processes.nr >= USERLAND_MAX_PROCESSES) {
+		err = forget_old(userland);
+		if (err)
+			return err;
+	}
+	slot = hashmap_put(&userland->by_mm, key_of(pid, mm), NULL);
+	if (!slot)
+		return -ENOMEM;
+	if (!*slot) {
+		process = calloc(1, sizeof(*process));
+		if (!process || vec_push(&userland->processes, process)) {
+			free(process);
+			return -ENOMEM;
+		}
+		*slot = userland->processes.nr;
+	}
+	process = userland->processes.data[*slot - 1];
+	if (process->pid != pid || process->mm != mm)
+		process_reset(process, pid, mm);
+	*ret = process;
+	return 0;
+}
+
+static struct object *object_of(struct userland *userland, struct process *process, size_t i)
+{
+	const struct guest_mapping *mapping = &process->seen->mappings.data[i];
+
+	if (!process->objects[i])
+		process->objects[i] = objects_get(userland->objects, process->seen, mapping);
+	return process->objects[i];
+}
+
+/* As perf has it: the path, "//anon" for memory without a file, the kernel's names of the others. */
+static int mapping_name(const struct guest_process *process, const struct guest_mapping *mapping,
+			struct strbuf *out)
+{
+	const char *label = guest_mapping_label(mapping);
+
+	if (mapping->kind == GUEST_MAPPING_FILE && mapping->file < process->files.nr) {
+		const struct guest_mapped_file *file = &process->files.data[mapping->file];
+
+		strbuf_adds(out, file->path[0] ? file->path : "//unknown");
+		if (file->deleted)
+			strbuf_adds(out, " (deleted)");
+	} else {
+		strbuf_adds(out, label[0] ? label : "//anon");
+	}
+	return strbuf_error(out);
+}
+
+static int write_mapping(struct userland *userland, struct process *process, size_t i)
+{
+	const struct guest_mapping *mapping = &process->seen->mappings.data[i];
+	const struct object *object = object_of(userland, process, i);
+	_cleanup_strbuf_ struct strbuf name = STRBUF_INIT;
+	struct perfdata_mmap record = {
+		.pid = process->pid,
+		.tid = process->pid,
+		.start = mapping->start.addr,
+		.len = mapping->end.addr - mapping->start.addr,
+		.pgoff = mapping->offset,
+		.prot = mapping->prot,
+		.flags = mapping->shared ? 1 /* MAP_SHARED */ : 2 /* MAP_PRIVATE */,
+		.time = userland->wire->time,
+	};
+	int err;
+
+	if (object && object_build_id(object)->size) {
+		record.build_id = object_build_id(object)->data;
+		record.build_id_size = object_build_id(object)->size;
+	}
+	err = mapping_name(process->seen, mapping, &name);
+	if (err)
+		return err;
+	record.filename = strbuf_cstr(&name);
+	err = perfdata_writer_mmap(userland->options.writer, &record);
+	/* A guest's name or range that fits no record is no reason to end the recording. */
+	return err == -E2BIG || err == -EINVAL ? 0 : err;
+}
+
+/* The same object at the same place. */
+static bool is_known(const struct guest_process *before, const struct guest_process *now,
+		     const struct guest_mapping *mapping)
+{
+	const struct guest_mapping *old;
+
+	old = before ? guest_process_find(before, mapping->start) : NULL;
+	if (!old || old->start.addr != mapping->start.addr || old->end.addr != mapping->end.addr ||
+	    old->offset != mapping->offset || old->kind != mapping->kind ||
+	    old->prot != mapping->prot)
+		return false;
+	if (mapping->kind != GUEST_MAPPING_FILE)
+		return true;
+	return old->file < before->files.nr && mapping->file < now->files.nr &&
+	       objects_same_key(&before->files.data[old->file].key,
+				&now->files.data[mapping->file].key);
+}
+
+#define PROT_EXEC_BIT 4	/* PROT_EXEC; perf records no others */
+
+static int write_new(struct userland *userland, struct process *process,
+		     const struct guest_process *before)
+{
+	for (size_t i = 0; i < process->seen->mappings.nr; i++) {
+		const struct guest_mapping *mapping = &process->seen->mappings.data[i];
+		int err;
+
+		if (!(mapping->prot & PROT_EXEC_BIT) || is_known(before, process->seen, mapping))
+			continue;
+		err = write_mapping(userland, process, i);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Takes @seen over, and writes what was not there before. */
+static int replace(struct userland *userland, struct process *process, struct guest_process *seen)
+{
+	_cleanup_(guest_process_destroy) struct guest_process *before = process->seen;
+	struct object **objects = calloc(seen->mappings.nr + 1, sizeof(*objects));
+
+	if (!objects) {
+		guest_process_destroy(seen);
+		before = NULL;
+		return -ENOMEM;
+	}
+	free(process->objects);
+	process->objects = objects;
+	process->seen = seen;
+	userland->counts.partial += seen->partial;
+	/* A pid that is used again is another process. */
+	return write_new(userland, process,
+			 before && before->start_time == seen->start_time ? before : NULL);
+}
+
+static int read_process(struct userland *userland, struct process *process)
+{
+	struct guest_process *seen;
+	int err = guest_process_read(userland->options.guest, &userland->wire->task, &seen);
+
+	process->next_check = userland->wire->time + (err ? RETRY_NS : CHECK_NS);
+	if (err) {
+		userland->counts.failed++;
+		log_debug("process %llu of the guest: %s", (unsigned long long)process->pid,
+			  error_text(err));
+		return err == -ENOMEM ? err : 0;
+	}
+	if (process->seen)
+		userland->counts.reread++;
+	else
+		userland->counts.processes++;
+	return replace(userland, process, seen);
+}
+
+/* Reads the process when it is new or has changed. */
+static int check(struct userland *userland, struct process *process)
+{
+	u64 stamp;
+
+	userland->checked = true;
+	process->next_check = userland->wire->time + CHECK_NS;
+	if (process->seen &&
+	    (guest_process_stamp(userland->options.guest, &userland->wire->task, &stamp) ||
+	     (stamp == process->seen->stamp && !process->seen->partial)))
+		return 0;
+	return read_process(userland, process);
+}
+
+/* A process that runs another program has other memory: a reader is to drop what it knew. */
+static int note_exec(struct userland *userland, const struct wire_task *task, u64 time)
+{
+	char comm[WIRE_COMM_LEN + 1] = "";
+	bool is_new;
+	u64 *mm = hashmap_put(&userland->mm_of, (u32)task->pid, &is_new);
+	u64 before;
+
+	if (!mm)
+		return -ENOMEM;
+	before = *mm;
+	*mm = task->mm;
+	if (is_new || before == task->mm)
+		return 0;
+	memcpy(comm, task->comm, WIRE_COMM_LEN);
+	return perfdata_writer_comm(userland->options.writer, task->pid, task->pid, comm, true, time);
+}
+
+int userland_enter(struct userland *userland, const struct wire_sample *wire)
+{
+	struct process *process;
+	int err;
+
+	userland->current = NULL;
+	if (!(wire->flags & WIRE_F_TASK) || wire->flags & WIRE_F_KTHREAD || !wire->task.mm ||
+	    !wire->user_pc)
+		return userland->error;
+	userland->wire = wire;
+	userland->checked = false;
+	err = note_exec(userland, &wire->task, wire->time);
+	if (!err)
+		err = find_process(userland, (u32)wire->task.pid, wire->task.mm, &process);
+	if (!err && (wire->time >= process->next_check || !process->next_check))
+		err = check(userland, process);
+	if (err) {
+		userland->error = err;
+		return err;
+	}
+	process->used = wire->time;
+	userland->current = process;
+	return userland->error;
+}
+
+static const struct guest_mapping *find_mapping(const struct process *process, gva_t pc)
+{
+	return process->seen ? guest_process_find(process->seen, pc) : NULL;
+}
+
+int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_row)
+{
+	struct process *process = userland->current;
+	const struct guest_mapping *mapping;
+	struct object *object;
+
+	if (!process)
+		return -ENOENT;
+	mapping = find_mapping(process, pc);
+	if (!mapping && !userland->checked) {
+		/* Mapped since we looked. */
+		userland->error = check(userland, process);
+		if (userland->error)
+			return userland->error;
+		mapping = find_mapping(process, pc);
+	}
+	if (!mapping)
+		return process->seen ? -ENOENT : -ENODATA;
+	object = object_of(userland, process, mapping - process->seen->mappings.data);
+	if (!object)
+		return -ENOENT;
+	return objects_find_row(userland->objects, object, process->seen, mapping,
+				pc.addr - mapping->start.addr + mapping->offset,
+				userland->wire->time, ret_row);
+}
+
+void userland_get_counts(const struct userland *userland, struct userland_counts *ret)
+{
+	*ret = userland->counts;
+	objects_get_counts(userland->objects, &ret->objects);
+}
+
+static void write_count(struct strbuf *out, const char *what, u64 nr)
+{
+	if (nr)
+		strbuf_addf(out, "%s: %llu\n", what, (unsigned long long)nr);
+}
+
+void userland_counts_write(const struct userland_counts *counts, struct strbuf *out)
+{
+	const struct objects_counts *objects = &counts->objects;
+
+	write_count(out, "processes read", counts->processes);
+	write_count(out, "processes read again", counts->reread);
+	write_count(out, "processes read in part", counts->partial);
+	write_count(out, "processes that could not be read", counts->failed);
+	write_count(out, "objects with rules from guest memory", objects->from_guest);
+	write_count(out, "objects with rules from files", objects->from_file);
+	write_count(out, "objects with some rules not in guest memory", objects->partial);
+	write_count(out, "objects without rules", objects->no_rules);
+	write_count(out, "objects not in guest memory", objects->missing);
+	write_count(out, "objects that make no sense", objects->bad);
+	write_count(out, "objects over a limit", objects->limit);
+	write_count(out, "objects whose symbols could not be stored", objects->store_failed);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The user space of one guest while it is recorded: which of its processes a sample is of, what
+ * that has mapped at an address, how code there is unwound, and the records that tell a reader of
+ * the recording the same, as perf inside the guest would have written them.
+ *
+ * Processes are read when a sample shows them, and again when their mappings have changed.
+ */
+#ifndef ENGINE_USERLAND_H
+#define ENGINE_USERLAND_H
+
+#include "engine/objects.h"
+#include "model/sample.h"
+#include "perfdata/writer.h"
+
+#define USERLAND_MAX_PROCESSES 2048	/* kept; the longest unused ones go first */
+
+struct userland_counts {
+	struct objects_counts objects;
+	u64 processes;		/* read for the first time */
+	u64 reread;		/* read again: they had mapped something, or run another program */
+	u64 partial;		/* of all reads, those that came out incomplete */
+	u64 failed;		/* reads that failed */
+};
+
+struct userland;
+
+struct userland_options {
+	const struct guest *guest;
+	struct perfdata_writer *writer;
+	struct symcache *cache;		/* NULL: symbols are stored nowhere */
+	struct symbol_sources *sources;	/* NULL: the guest's memory only */
+};
+
+/* What @options point to must outlive it. */
+int userland_create(const struct userland_options *options, struct userland **ret);
+void userland_destroy(struct userland *userland);
+DEFINE_CLEANUP(struct userland *, userland_destroy)
+
+/*
+ * Makes the process of @wire the one that userland_find_row() is about, and writes what is new of
+ * it. The errors are those of the writer: a process that cannot be read has no mappings.
+ */
+int userland_enter(struct userland *userland, const struct wire_sample *wire);
+
+/* unwind_ops.find_user_row() for the process entered: as objects_find_row(). */
+int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_row);
+
+void userland_get_counts(const struct userland *userland, struct userland_counts *ret);
+
+/* As lines "what: number", those that are zero left out, for the recording's accounting. */
+void userland_counts_write(const struct userland_counts *counts, struct strbuf *out);
+
+#endif

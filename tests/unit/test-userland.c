@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Guest processes while they are recorded: rules by address, and the records of what is mapped. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <elf.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "build-cfi.h"
+#include "build-process.h"
+#include "engine/userland.h"
+#include "perfdata/reader.h"
+
+#define USUAL 6			/* 6.12's form */
+#define PAGE 4096ULL
+#define TEXT 0x555555554000ULL	/* the object's address 0 is mapped here */
+#define JIT 0x7f0000000000ULL
+#define FUNCTION BUILD_CFI_TEXT
+#define NS_PER_S 1000000000ULL
+
+struct fixture {
+	char dir[32], path[64];
+	struct build_guest build;
+	struct build_process p;
+	struct guest *guest;
+	struct perfdata_writer *writer;
+	struct userland *userland;
+	struct strbuf file;	/* libx.so */
+	u64 mapped_file, inode;
+	struct wire_sample wire;
+};
+
+/* An object of one function, whose frame is 24 bytes from its fourth byte on. Its code is zeros. */
+static void build_object_file(struct strbuf *ret)
+{
+	struct build_cfi build = { 0 };
+	Elf64_Phdr *segment;
+
+	build_cfi_cie(&build, "zR", BUILD_CFI_START);
+	build_cfi_fde(&build, FUNCTION, 64, CFI(0x44, 0x0e, 24));
+	build_cfi_file(&build, ret);
+	build_cfi_deinit(&build);
+	strbuf_add_zeros(ret, FUNCTION + PAGE - ret->len);
+	segment = (Elf64_Phdr *)(ret->data + sizeof(Elf64_Ehdr));
+	segment->p_filesz = ret->len;
+}
+
+static void cache_page(struct fixture *f, u64 index)
+{
+	u64 pfn = build_folio(&f->p, f->inode, index, 0);
+	u64 size = MIN(PAGE, f->file.len - index * PAGE);
+
+	assert_int_equal(mem_fake_set(f->build.mem, GPA(pfn * PAGE), f->file.data + index * PAGE,
+				      size), 0);
+	build_cache_store(&f->p, f->inode, index, 0, build_page(pfn));
+}
+
+static void create_writer(struct fixture *f)
+{
+	const struct perfdata_writer_event event = { .name = "cpu-clock", .type = 1, .freq = true,
+						     .period_or_freq = 99 };
+	const struct perfdata_writer_options options = {
+		.hostname = "vm", .arch = "x86_64", .nr_cpus = 1, .events = &event, .nr_events = 1,
+	};
+
+	strcpy(f->dir, "/tmp/kvmprof-test.XXXXXX");
+	assert_non_null(mkdtemp(f->dir));
+	snprintf(f->path, sizeof(f->path), "%s/perf.data", f->dir);
+	assert_int_equal(perfdata_writer_create(f->path, &options, &f->writer), 0);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct build_guest_options options = build_guest_release(USUAL);
+	struct vcpu_regs regs;
+
+	*state = f;
+	build_guest_init(&f->build, &options);
+	build_process_init(&f->p, &f->build);
+	build_object_file(&f->file);
+	f->mapped_file = build_named_file(&f->p, "libx.so", 9, f->file.len);
+	f->inode = build_get(&f->p, f->mapped_file + BUILD_FILE_INODE);
+	build_vma(&f->p, TEXT, TEXT + ALIGN_UP(f->file.len, PAGE), BUILD_VM_READ | BUILD_VM_EXEC,
+		  f->mapped_file, 0);
+	build_vma(&f->p, JIT, JIT + PAGE, BUILD_VM_READ | BUILD_VM_EXEC, 0, 0);
+	build_vma(&f->p, JIT + PAGE, JIT + 2 * PAGE, BUILD_VM_READ | BUILD_VM_WRITE, 0, 0);
+	build_hang_mappings(&f->p, 1, 0);
+	regs = build_guest_regs(&f->build);
+	assert_int_equal(guest_create(mem_fake_reader(f->build.mem), NULL, &f->guest), 0);
+	assert_int_equal(guest_identify(f->guest, &regs, NULL), 0);
+	create_writer(f);
+	assert_int_equal(userland_create(&(struct userland_options){
+		.guest = f->guest, .writer = f->writer,
+	}, &f->userland), 0);
+	f->wire = (struct wire_sample){
+		.flags = WIRE_F_TASK,
+		.time = NS_PER_S,
+		.user_pc = TEXT + FUNCTION,
+		.task = build_process_task(&f->p),
+	};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	userland_destroy(f->userland);
+	perfdata_writer_destroy(f->writer);
+	guest_destroy(f->guest);
+	build_guest_deinit(&f->build);
+	strbuf_deinit(&f->file);
+	unlink(f->path);
+	rmdir(f->dir);
+	free(f);
+	return 0;
+}
+
+static void enter(struct fixture *f, u64 time)
+{
+	f->wire.time = time;
+	assert_int_equal(userland_enter(f->userland, &f->wire), 0);
+}
+
+static int find(struct fixture *f, u64 pc, s32 *ret_offset)
+{
+	struct cfi_row row;
+	int err = userland_find_row(f->userland, GVA(pc), &row);
+
+	if (!err)
+		*ret_offset = row.cfa.offset;
+	return err;
+}
+
+/* Finishes the file and counts its records about processes; the last mapping's name to @ret_name. */
+struct records {
+	unsigned int mmaps, execs, comms;
+	char names[8][64];
+};
+
+static void read_records(struct fixture *f, struct records *ret)
+{
+	_cleanup_(perfdata_reader_close) struct perfdata_reader *reader = NULL;
+	struct perfdata_record record;
+
+	*ret = (struct records){ 0 };
+	assert_int_equal(perfdata_writer_finish(f->writer), 0);
+	assert_int_equal(perfdata_reader_open(f->path, &reader, NULL), 0);
+	while (perfdata_reader_next(reader, &record) > 0) {
+		if (record.kind == PERFDATA_COMM) {
+			ret->comms++;
+			ret->execs += record.comm.exec;
+		} else if (record.kind == PERFDATA_MMAP && ret->mmaps < 8) {
+			snprintf(ret->names[ret->mmaps++], 64, "%s", record.mmap.filename);
+		}
+	}
+}
+
+static void cache_all(struct fixture *f)
+{
+	for (u64 i = 0; i * PAGE < f->file.len; i++)
+		cache_page(f, i);
+}
+
+static void test_rules(void **state)
+{
+	struct fixture *f = *state;
+	struct userland_counts counts;
+	struct records records;
+	s32 offset = 0;
+
+	cache_all(f);
+	enter(f, NS_PER_S);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), 0);
+	assert_int_equal(offset, 8);
+	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), 0);
+	assert_int_equal(offset, 24);
+	assert_int_equal(find(f, TEXT + FUNCTION + 64, &offset), -ENOENT);
+	assert_int_equal(find(f, JIT + 16, &offset), -ENOENT);
+	assert_int_equal(find(f, 4096, &offset), -ENOENT);
+	enter(f, NS_PER_S + 1);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.processes, 1);
+	assert_int_equal(counts.reread, 0);
+	assert_int_equal(counts.objects.from_guest, 1);
+	read_records(f, &records);
+	assert_int_equal(records.mmaps, 2);	/* those that can be executed */
+	assert_string_equal(records.names[0], "/usr/libx.so");
+	assert_string_equal(records.names[1], "//anon");
+	assert_int_equal(records.execs, 0);
+}
+
+static void test_nothing_cached(void **state)
+{
+	struct fixture *f = *state;
+	struct userland_counts counts;
+	s32 offset = 0;
+
+	enter(f, NS_PER_S);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), -ENODATA);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.objects.missing, 1);
+	/* Its pages come in; it is looked for again, but not at once. */
+	cache_all(f);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), -ENODATA);
+	enter(f, 4 * NS_PER_S);
+	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), 0);
+	assert_int_equal(offset, 24);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.objects.from_guest, 1);
+	assert_int_equal(counts.objects.missing, 0);
+}
+
+static void test_new_mapping(void **state)
+{
+	struct fixture *f = *state;
+	struct userland_counts counts;
+	struct records records;
+	s32 offset = 0;
+	u64 mm = f->p.mm;
+
+	cache_all(f);
+	enter(f, NS_PER_S);
+	build_vma(&f->p, JIT + 0x10000, JIT + 0x14000, BUILD_VM_READ | BUILD_VM_EXEC,
+		  f->mapped_file, 0);
+	build_hang_mappings(&f->p, 1, 0);
+	build_set_u32(&f->p, mm + BUILD_MM_SEQ, 77);
+	/* The list is young and believed, until an address is not in it. */
+	enter(f, NS_PER_S + 2);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), 0);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.reread, 0);
+	assert_int_equal(find(f, JIT + 0x10000, &offset), -ENOENT);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.reread, 1);
+	assert_int_equal(counts.objects.from_guest, 1);	/* one file, mapped twice */
+	read_records(f, &records);
+	assert_int_equal(records.mmaps, 3);
+}
+
+static void test_exec(void **state)
+{
+	struct fixture *f = *state;
+	struct userland_counts counts;
+	struct records records;
+
+	enter(f, NS_PER_S);
+	f->wire.task.mm += 64;	/* no mm is there: it cannot be read */
+	enter(f, 2 * NS_PER_S);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.processes, 1);
+	assert_int_equal(counts.failed, 1);
+	read_records(f, &records);
+	assert_int_equal(records.execs, 1);
+}
+
+static void test_no_user_space(void **state)
+{
+	struct fixture *f = *state;
+	struct userland_counts counts;
+	s32 offset;
+
+	f->wire.flags |= WIRE_F_KTHREAD;
+	enter(f, NS_PER_S);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), -ENOENT);
+	f->wire.flags = 0;
+	enter(f, NS_PER_S);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), -ENOENT);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.processes + counts.failed, 0);
+}
+
+/* More processes than are kept: old ones are read again when they come back. */
+static void test_many(void **state)
+{
+	struct fixture *f = *state;
+	struct userland_counts counts;
+	struct wire_task task = f->wire.task;
+
+	enter(f, NS_PER_S);
+	for (u64 i = 1; i <= USERLAND_MAX_PROCESSES; i++) {
+		f->wire.task.pid = 5000 + i;
+		enter(f, NS_PER_S + i);
+	}
+	f->wire.task = task;
+	enter(f, 2 * NS_PER_S);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.processes, 2);
+	assert_int_equal(counts.failed, USERLAND_MAX_PROCESSES);
+}
+
+static void test_counts_text(void **state)
+{
+	const struct userland_counts counts = { .processes = 3, .objects.partial = 2 };
+	_cleanup_strbuf_ struct strbuf text = STRBUF_INIT;
+
+	(void)state;
+	userland_counts_write(&counts, &text);
+	assert_string_equal(strbuf_cstr(&text), "processes read: 3\n"
+			    "objects with some rules not in guest memory: 2\n");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(rules),	    TEST(nothing_cached), TEST(new_mapping),
+		TEST(exec),	    TEST(no_user_space),  TEST(many),
+		cmocka_unit_test(test_counts_text),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
