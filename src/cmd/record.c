@@ -82,7 +82,7 @@ static const struct option_spec record_options[] = {
 	OPT_STRING(0, "buildid-dir", &opt.debug_dir, "DIR", "symbols go there (default ~/.debug)",
 		   .complete = "dir"),
 	OPT_CALLBACK(0, "symbol-sources", input_parse_sources, &opt.sources, "LIST",
-		     "where guests' files come from, in order (default guest,cache,host,guestmount)"),
+		     "where guests' files come from (default guest,cache,host,guestmount)"),
 	OPT_STRING(0, "guestmount", &opt.guestmount, "DIR",
 		   "a guest's root folder is mounted at DIR or DIR/PID", .complete = "dir"),
 	OPT_SIZE(0, "cache-size", &opt.cache_size,

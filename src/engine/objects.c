@@ -108,7 +108,8 @@ static void read_build_id(const struct objects *objects, const struct guest_proc
 	}
 }
 
-static struct object *add_object(struct objects *objects, const struct guest_file_key *key, u64 *slot)
+static struct object *add_object(struct objects *objects, const struct guest_file_key *key,
+				 u64 *slot)
 {
 	struct object *object;
 

@@ -32,15 +32,16 @@ struct objects_counts {
 struct object;
 struct objects;
 
-static inline bool objects_same_key(const struct guest_file_key *a, const struct guest_file_key *b)
+static inline bool objects_same_key(const struct guest_file_key *a,
+				    const struct guest_file_key *b)
 {
 	return a->inode == b->inode && a->ino == b->ino && a->major == b->major &&
 	       a->minor == b->minor && a->generation == b->generation;
 }
 
 /*
- * What is given must outlive it. @cache NULL: symbols are stored nowhere; @sources NULL: the guest's
- * memory only.
+ * What is given must outlive it. @cache NULL: symbols are stored nowhere; @sources NULL: only the
+ * guest's memory is read.
  */
 int objects_create(const struct guest *guest, struct symcache *cache,
 		   struct symbol_sources *sources, struct objects **ret);

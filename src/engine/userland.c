@@ -9,13 +9,13 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 
-#define CHECK_NS 20000000ULL	/* how long a list of mappings is believed without a look */
+#define CHECK_NS 20000000ULL	/* how long a list of mappings is believed */
 #define RETRY_NS 200000000ULL	/* after a read that failed */
 
 struct process {
 	u64 pid, mm;			/* by which samples name it */
 	struct guest_process *seen;	/* NULL: could not be read */
-	struct object **objects;	/* owned array: what each mapping shows, NULL: not asked yet */
+	struct object **objects;	/* owned: what each mapping shows, NULL: not asked yet */
 	u64 next_check;			/* ns */
 	u64 used;			/* ns, of the last sample */
 };
@@ -152,7 +152,7 @@ static struct object *object_of(struct userland *userland, struct process *proce
 	return process->objects[i];
 }
 
-/* As perf has it: the path, "//anon" for memory without a file, the kernel's names of the others. */
+/* As perf has it: the path, "//anon" for memory without a file, else the kernel's name. */
 static int mapping_name(const struct guest_process *process, const struct guest_mapping *mapping,
 			struct strbuf *out)
 {
@@ -304,7 +304,8 @@ static int note_exec(struct userland *userland, const struct wire_task *task, u6
 	if (is_new || before == task->mm)
 		return 0;
 	memcpy(comm, task->comm, WIRE_COMM_LEN);
-	return perfdata_writer_comm(userland->options.writer, task->pid, task->pid, comm, true, time);
+	return perfdata_writer_comm(userland->options.writer, task->pid, task->pid, comm, true,
+				    time);
 }
 
 int userland_enter(struct userland *userland, const struct wire_sample *wire)

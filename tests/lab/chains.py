@@ -16,7 +16,7 @@ import sys
 
 HEADER = re.compile(r"^\s*(?P<comm>.*?)\s+(?:(?P<pid>-?\d+)/)?(?P<tid>-?\d+)\s+(?:\[(?P<cpu>\d+)\]\s+)?"
                     r"(?P<time>\d+\.\d+):\s*(?:(?P<period>\d+)\s+)?(?P<event>[^\s]+):\s*(?P<rest>.*)$")
-FRAME = re.compile(r"^\s+(?P<ip>[0-9a-f]+)\s+(?P<sym>.*?)(?:\+0x[0-9a-f]+)?\s+\((?P<dso>.*)\)\s*$")
+FRAME = re.compile(r"^\s+(?P<ip>[0-9a-f]+)\s+(?P<sym>.*?)(?:\+0x(?P<off>[0-9a-f]+))?\s+\((?P<dso>.*)\)\s*$")
 STOP = re.compile(r"\[stop: (?P<stop>[^\]]*)\]")
 
 
@@ -24,6 +24,7 @@ class Sample:
     def __init__(self, comm, tid, cpu, stop):
         self.comm, self.tid, self.cpu, self.stop = comm, tid, cpu, stop
         self.frames = []  # (ip, symbol, dso), innermost first
+        self.offsets = []  # of each ip in its symbol, None: not said
 
     def kernel(self):
         return bool(self.frames) and self.frames[0][0] >> 63 == 1
@@ -31,9 +32,9 @@ class Sample:
     def names(self, symbols=None):
         """Function names, innermost first; user frames by @symbols when given."""
         names = []
-        for ip, sym, _ in self.frames:
+        for ip, sym, dso in self.frames:
             if ip >> 63 == 0 and symbols:
-                names.append(symbols.find(ip))
+                names.append(symbols.find(symbols.address(ip, dso)))
             else:
                 names.append(sym)
         return names
@@ -47,6 +48,7 @@ def read_samples(path):
             frame = FRAME.match(line)
             if frame and sample:
                 sample.frames.append((int(frame["ip"], 16), frame["sym"], frame["dso"]))
+                sample.offsets.append(int(frame["off"], 16) if frame["off"] else None)
                 continue
             header = HEADER.match(line)
             if not header:
@@ -72,6 +74,19 @@ class Symbols:
                 rows.append((int(addr, 16), name))
         self.starts = [row[0] for row in rows]
         self.names = [row[1] for row in rows]
+        out = subprocess.run(["readelf", "-lW", binary], check=True, capture_output=True,
+                             text=True).stdout
+        self.loads = [tuple(int(word, 16) for word in line.split()[1:6])
+                      for line in out.splitlines() if line.startswith("  LOAD ")]
+
+    def address(self, ip, dso):
+        """As nm has it: what is printed is an offset in the file where it is known."""
+        if dso == "[unknown]":
+            return ip
+        for offset, vaddr, _, size, _ in self.loads:
+            if offset <= ip < offset + size:
+                return ip - offset + vaddr
+        return ip
 
     def find(self, ip):
         i = bisect.bisect_right(self.starts, ip) - 1
@@ -104,6 +119,57 @@ def check_complete(tap, args):
     tap.ok(total >= args.min_samples and share >= args.min - chance,
            f"{args.label}: chains from the kernel are complete",
            f"{complete} of {total} = {share:.2f} %, others {dict(reasons)}")
+
+
+def check_user(tap, args):
+    """Share of a program's chains that end at the thread's first frame, and how they end by name."""
+    total, complete, reasons, ends = 0, 0, collections.Counter(), collections.Counter()
+    for sample in read_samples(args.file):
+        if not re.fullmatch(args.comm, sample.comm) or not sample.frames:
+            continue
+        total += 1
+        complete += sample.stop == "complete"
+        if sample.stop != "complete":
+            reasons[sample.stop] += 1
+        elif sample.frames[-1][0] >> 63 == 0:
+            ends[sample.frames[-1][1]] += 1
+    share = 100 * complete / total if total else 0
+    chance = args.sigmas * math.sqrt(args.min * (100 - args.min) / max(total, 1))
+    tap.ok(total >= args.min_samples and share >= args.min - chance,
+           f"{args.label}: chains reach the thread's first frame",
+           f"{complete} of {total} = {share:.2f} %, others {dict(reasons)}, ends {ends.most_common(4)}")
+    if not args.end:
+        return
+    wrong = sum(nr for name, nr in ends.items() if not re.fullmatch(args.end, name))
+    tap.ok(wrong <= 0.01 * total, f"{args.label}: complete chains end at an entry",
+           f"{wrong} of {total} do not, {ends.most_common(6)}")
+
+
+def check_named(tap, args):
+    """Frames in one binary have names, and the right ones: nm says where each function begins."""
+    starts = collections.defaultdict(set)
+    for binary in args.binary.split(","):
+        symbols = Symbols(binary)
+        for start, name in zip(symbols.starts, symbols.names):
+            starts[name].add(start % 4096)
+    total, unknown, wrong = 0, 0, collections.Counter()
+    for sample in read_samples(args.file):
+        if not re.fullmatch(args.comm, sample.comm):
+            continue
+        for (ip, name, dso), offset in zip(sample.frames, sample.offsets):
+            if ip >> 63 or not re.search(args.dso, dso):
+                continue
+            total += 1
+            if name == "[unknown]" or offset is None:
+                unknown += 1
+            elif name in starts and (ip - offset) % 4096 not in starts[name]:
+                wrong[name] += 1
+            elif name not in starts and not args.demangled:
+                wrong[name] += 1
+    share = 100 * (total - unknown) / total if total else 0
+    tap.ok(total >= args.min_samples and share >= 95 and not wrong,
+           f"{args.label}: frames have their right names",
+           f"{total - unknown} of {total} = {share:.2f} % named, wrong {wrong.most_common(5)}")
 
 
 def check_shares(tap, args):
@@ -239,7 +305,7 @@ CALLED_BY_ENTRIES = ("main", "thread_main")
 
 def inconsistency(sample, symbols, sites):
     """Why the user part cannot be a chain of this program, or None."""
-    user = [ip for ip, _, _ in sample.frames if ip >> 63 == 0]
+    user = [symbols.address(ip, dso) for ip, _, dso in sample.frames if ip >> 63 == 0]
     for callee, ret in zip(user, user[1:]):
         if ret not in sites:
             return f"{ret:#x} follows no call"
@@ -308,6 +374,9 @@ def make_parser():
     parser.add_argument("--max-unknown", type=float, default=1)
     parser.add_argument("--sigmas", type=float, default=3)
     parser.add_argument("--floor", type=float, default=3)
+    parser.add_argument("--end", help="names of entries")
+    parser.add_argument("--dso", default="")
+    parser.add_argument("--demangled", action="store_true", help="names that nm has not are right, too")
     parser.add_argument("--peer")
     parser.add_argument("--path", action="append")
     return parser

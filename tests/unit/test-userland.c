@@ -138,7 +138,7 @@ static int find(struct fixture *f, u64 pc, s32 *ret_offset)
 	return err;
 }
 
-/* Finishes the file and counts its records about processes; the last mapping's name to @ret_name. */
+/* Of the finished file: its records about processes. */
 struct records {
 	unsigned int mmaps, execs, comms;
 	char names[8][64];
