@@ -399,6 +399,24 @@ static const struct guest_mapping *find_vdso(const struct guest_process *process
 	return NULL;
 }
 
+/* The kernel's copy of what is mapped with @size bytes. 0: not known. */
+static u64 find_vdso_data(const struct guest_view *view, const struct guest_process *process,
+			  u64 size)
+{
+	const struct user_layout *layout = &view->layout->user;
+	u64 image, data, its_size;
+	struct kread k;
+
+	kread_init(&k, view->mem, &view->space, READS_BASE);
+	if (layout->mm_vdso_image == LAYOUT_NONE || layout->vdso_data == LAYOUT_NONE ||
+	    layout->vdso_size == LAYOUT_NONE ||
+	    kread_u64(&k, process->mm + layout->mm_vdso_image, &image) ||
+	    kread_u64(&k, image + layout->vdso_data, &data) ||
+	    kread_u64(&k, image + layout->vdso_size, &its_size))
+		return 0;
+	return its_size == size ? data : 0;
+}
+
 int guest_vdso_image(const struct guest *guest, const struct guest_process *process,
 		     struct file_image **ret)
 {
@@ -406,7 +424,7 @@ int guest_vdso_image(const struct guest *guest, const struct guest_process *proc
 	const struct guest_mapping *vdso = find_vdso(process);
 	struct guest_view view;
 	int err = guest_get_view(guest, &view);
-	u64 size;
+	u64 size, data;
 
 	if (err)
 		return err;
@@ -415,12 +433,15 @@ int guest_vdso_image(const struct guest *guest, const struct guest_process *proc
 	size = vdso->end.addr - vdso->start.addr;
 	if (size > GUEST_VDSO_MAX_SIZE)
 		return -E2BIG;
+	data = find_vdso_data(&view, process, size);
 	err = file_image_create(size, &image);
 	for (u64 at = 0; !err && at < size; at += PAGE) {
 		u8 page[FILE_IMAGE_PAGE];
 
 		err = mmu_read(&process->space, view.mem, GVA(vdso->start.addr + at), page,
 			       sizeof(page));
+		if (err == -EFAULT && data)
+			err = mmu_read(&view.space, view.mem, GVA(data + at), page, sizeof(page));
 		if (!err)
 			file_image_set_page(image, at, page);
 	}

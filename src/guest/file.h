@@ -69,7 +69,10 @@ int guest_file_build_id(const struct guest_file *file, struct build_id *ret);
 /* The same in an image that was read, such as the vDSO's. */
 int guest_image_build_id(const struct file_image *image, struct build_id *ret);
 
-/* The vDSO of @process, an ELF image. -ENOENT: it has none; -ENODATA: not all of it is there. */
+/*
+ * The vDSO of @process, an ELF image: from the process's pages, or those that it has not touched
+ * from the kernel's own copy. -ENOENT: it has none; -ENODATA: not all of it is there.
+ */
 int guest_vdso_image(const struct guest *guest, const struct guest_process *process,
 		     struct file_image **ret);
 

@@ -49,6 +49,7 @@ static const struct table tables[] = {
 		{ "start_stack", 8, AT(mm_start_stack) },
 		{ "task_size", 8, AT(mm_task_size) },
 		{ "context.vdso", 8, AT(mm_vdso) },
+		{ "context.vdso_image", 8, AT(mm_vdso_image) },
 		{ "exe_file", 8, AT(mm_exe_file) },
 	} },
 	{ "vm_area_struct", AT(vma_bytes), {
@@ -61,6 +62,10 @@ static const struct table tables[] = {
 		{ "vm_ops", 8, AT(vma_ops) },
 		{ "vm_private_data", 8, AT(vma_private) },
 		{ "vm_next", 8, AT(vma_next) },
+	} },
+	{ "vdso_image", NO_BYTES, {
+		{ "data", 8, AT(vdso_data) },
+		{ "size", 8, AT(vdso_size) },
 	} },
 	{ "vm_special_mapping", NO_BYTES, { { "name", 8, AT(special_name) } } },
 	{ "maple_range_64", NO_BYTES, {

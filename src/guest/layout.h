@@ -32,6 +32,7 @@ struct user_layout {
 	u32 mm_unmap_seq;		/* counts unmappings, before 6.1 */
 	u32 mm_map_count, mm_total_vm, mm_data_vm, mm_exec_vm, mm_stack_vm;
 	u32 mm_start_brk, mm_brk, mm_start_stack, mm_task_size, mm_vdso, mm_exe_file;
+	u32 mm_vdso_image, vdso_data, vdso_size;	/* the latter of struct vdso_image */
 
 	/* struct vm_area_struct */
 	u32 vma_bytes;

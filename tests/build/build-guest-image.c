@@ -280,7 +280,9 @@ static void make_mm_structs(struct build_btf *b, const struct build_guest *g, u3
 			    u32 pointer)
 {
 	u32 tree = make_holder(b, "maple_tree", "ma_root", pointer, 8);
-	u32 context = make_holder(b, "mm_context", "vdso", pointer, 16);
+	u32 context = make_struct(b, "mm_context", 32, pointer,
+				  (struct build_btf_member[]){ { "vdso", 0, 16, 0 },
+							       { "vdso_image", 0, 24, 0 } }, 2);
 	bool list = g->options.mapping_list, count = g->options.mapping_count;
 
 	make_struct(b, "mm_struct", BUILD_MM_BYTES, pointer,
@@ -310,6 +312,8 @@ static void make_mm_structs(struct build_btf *b, const struct build_guest *g, u3
 			    { "vm_private_data", 0, BUILD_VMA_PRIVATE, 0 },
 			    { list ? "vm_next" : "unused", 0, BUILD_VMA_NEXT, 0 } }, 9);
 	make_holder(b, "vm_special_mapping", "name", pointer, 0);
+	make_struct(b, "vdso_image", 32, pointer,
+		    (struct build_btf_member[]){ { "data", 0, 0, 0 }, { "size", 0, 8, 0 } }, 2);
 }
 
 static void make_maple_structs(struct build_btf *b, u32 pointer)

@@ -465,6 +465,38 @@ static void test_vdso(void **state)
 	close_fixture(&f);
 }
 
+/* Pages that the process has not touched are in the kernel's copy, if that is the same one. */
+static void test_untouched_vdso(void **state)
+{
+	const u64 vdso = 0x7fff00000000;
+	struct fixture f;
+	u64 image, data;
+
+	(void)state;
+	open_fixture(&f);
+	build_vma(&f.p, vdso, vdso + 2 * PAGE, BUILD_VM_READ | BUILD_VM_EXEC, 0, 0);
+	build_hang_mappings(&f.p, 1, 0);
+	build_set(&f.p, f.p.mm + BUILD_MM_VDSO, vdso);
+	read_process(&f);
+	image = build_object(&f.p, 32, 8);
+	data = build_object(&f.p, 2 * PAGE, PAGE);
+	for (u64 i = 0; i < 2 * PAGE; i++)
+		build_guest_poke(&f.build, data + i, &(u8){ build_page_byte(i / PAGE, i % PAGE) },
+				 1);
+	build_set(&f.p, image, data);
+	build_set(&f.p, image + 8, 2 * PAGE);
+	build_set(&f.p, f.p.mm + BUILD_MM_VDSO_IMAGE, image);
+	assert_int_equal(guest_vdso_image(f.guest, f.process, &f.image), 0);
+	assert_int_equal(count_good(&f), 2);
+	file_image_destroy(f.image);
+	f.image = NULL;
+	build_set(&f.p, image + 8, PAGE);
+	assert_int_equal(guest_vdso_image(f.guest, f.process, &f.image), -ENODATA);
+	build_set(&f.p, f.p.mm + BUILD_MM_VDSO_IMAGE, 0xdead000000000000);
+	assert_int_equal(guest_vdso_image(f.guest, f.process, &f.image), -ENODATA);
+	close_fixture(&f);
+}
+
 /* Any read may be the last. */
 static void test_read_errors(void **state)
 {
@@ -507,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_from_process),
 		cmocka_unit_test(test_build_id),
 		cmocka_unit_test(test_vdso),
+		cmocka_unit_test(test_untouched_vdso),
 		cmocka_unit_test(test_read_errors),
 	};
 
