@@ -32,6 +32,7 @@ struct userland {
 	struct process *current;
 	const struct wire_sample *wire;
 	bool checked;			/* .current's list is that of this sample */
+	bool new_pid;			/* the first sample of that pid */
 	int error;			/* of the writer, sticks */
 };
 
@@ -152,7 +153,10 @@ static struct object *object_of(struct userland *userland, struct process *proce
 	return process->objects[i];
 }
 
-/* As perf has it: the path, "//anon" for memory without a file, else the kernel's name. */
+/*
+ * As perf has it: the path, else the kernel's name. But "[JIT]" for code without a file and not
+ * "//anon", for which a reader would look into /tmp/perf-PID.map of this machine.
+ */
 static int mapping_name(const struct guest_process *process, const struct guest_mapping *mapping,
 			struct strbuf *out)
 {
@@ -165,7 +169,7 @@ static int mapping_name(const struct guest_process *process, const struct guest_
 		if (file->deleted)
 			strbuf_adds(out, " (deleted)");
 	} else {
-		strbuf_adds(out, label[0] ? label : "//anon");
+		strbuf_adds(out, label[0] ? label : "[JIT]");
 	}
 	return strbuf_error(out);
 }
@@ -183,7 +187,11 @@ static int write_mapping(struct userland *userland, struct process *process, siz
 		.pgoff = mapping->offset,
 		.prot = mapping->prot,
 		.flags = mapping->shared ? 1 /* MAP_SHARED */ : 2 /* MAP_PRIVATE */,
-		.time = userland->wire->time,
+		/*
+		 * What a process has when it is first seen it had before: samples of other vCPUs
+		 * that are a little older come later.
+		 */
+		.time = userland->new_pid ? 0 : userland->wire->time,
 	};
 	int err;
 
@@ -268,6 +276,8 @@ static int read_process(struct userland *userland, struct process *process)
 			  error_text(err));
 		return err == -ENOMEM ? err : 0;
 	}
+	if (seen->partial)
+		process->next_check = userland->wire->time + RETRY_NS;
 	if (process->seen)
 		userland->counts.reread++;
 	else
@@ -301,6 +311,7 @@ static int note_exec(struct userland *userland, const struct wire_task *task, u6
 		return -ENOMEM;
 	before = *mm;
 	*mm = task->mm;
+	userland->new_pid = is_new;
 	if (is_new || before == task->mm)
 		return 0;
 	memcpy(comm, task->comm, WIRE_COMM_LEN);
@@ -338,6 +349,15 @@ static const struct guest_mapping *find_mapping(const struct process *process, g
 	return process->seen ? guest_process_find(process->seen, pc) : NULL;
 }
 
+/* Lists that could not be read to their end are not read for every address that they lack. */
+static bool may_check(const struct userland *userland, const struct process *process)
+{
+	if (userland->checked)
+		return false;
+	return (process->seen && !process->seen->partial) ||
+	       userland->wire->time >= process->next_check;
+}
+
 int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_row)
 {
 	struct process *process = userland->current;
@@ -347,7 +367,7 @@ int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_r
 	if (!process)
 		return -ENOENT;
 	mapping = find_mapping(process, pc);
-	if (!mapping && !userland->checked) {
+	if (!mapping && may_check(userland, process)) {
 		/* Mapped since we looked. */
 		userland->error = check(userland, process);
 		if (userland->error)

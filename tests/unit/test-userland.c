@@ -192,7 +192,7 @@ static void test_rules(void **state)
 	read_records(f, &records);
 	assert_int_equal(records.mmaps, 2);	/* those that can be executed */
 	assert_string_equal(records.names[0], "/usr/libx.so");
-	assert_string_equal(records.names[1], "//anon");
+	assert_string_equal(records.names[1], "[JIT]");
 	assert_int_equal(records.execs, 0);
 }
 
