@@ -6,17 +6,27 @@
 # finish_task_switch() or kvm_vcpu_ioctl(). Held are
 #   preempt_notifier_key, on while there is a VM;
 #   perf_sched_events, on while a task has a perf event;
+#   apic_sw_disabled, on while a vCPU has its local APIC disabled, as all have at first;
 #   the tracepoint kvm_userspace_exit, to which deferred capture attaches. With two others attached
 #   already neither its key nor its static call changes.
-# A VM without vCPUs and events that nobody reads cost next to nothing.
+# A VM that never runs and events that nobody reads cost next to nothing. Its vCPU lives on without a
+# file, and who looks for guests by those does not see it.
 use strict;
 use warnings;
+use POSIX ();
 
 my $KVM_CREATE_VM = 0xae01;
+my $KVM_CREATE_IRQCHIP = 0xae60;
+my $KVM_CREATE_VCPU = 0xae41;
 my $SYS_perf_event_open = 298;
 
 open(my $kvm, '+<', '/dev/kvm') or die "hold: /dev/kvm: $!\n";
 my $vm = ioctl($kvm, $KVM_CREATE_VM, 0) or die "hold: no VM: $!\n";
+
+open(my $machine, '+<&=', $vm) or die "hold: no file of the VM: $!\n";
+ioctl($machine, $KVM_CREATE_IRQCHIP, 0) or die "hold: no interrupt controller: $!\n";
+my $vcpu = ioctl($machine, $KVM_CREATE_VCPU, 0) or die "hold: no vCPU: $!\n";
+POSIX::close($vcpu);
 
 # An event of this process, disabled. struct perf_event_attr, version 0.
 sub hold_event {

@@ -104,7 +104,7 @@ set_up() {
 	fi
 	hold
 	feel_pulse ttyS1 0
-	[ "$(nproc)" -lt 2 ] || feel_pulse ttyS0 1
+	[ "$(nproc)" -lt 2 ] || feel_pulse ttyS2 1
 	: >"$io/beat"
 	mount_tmp
 	[ -c /dev/kvm ]

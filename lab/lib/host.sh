@@ -45,7 +45,7 @@ host_keep=''
 # that lost its timer's ran on without one for seconds, or for ever when the other waited for it.
 # Any further interrupt wakes it up.
 host_beat() {
-	exec 7<>"$host_scratch/pulse0" 8<>"$host_scratch/pulse1" 9<>"$host_scratch/never"
+	exec 7<>"$host_scratch/pulse0.in" 8<>"$host_scratch/pulse1.in" 9<>"$host_scratch/never"
 	while [ -e "/proc/$1" ]; do
 		read -r -t 0.1 -u 9 || :
 		[ -e "$host_scratch/io/beat" ] || continue
@@ -93,6 +93,7 @@ host_run() {
 	local host=amd kernel=6.1 cpus=2 mem=8G timeout=600 out='' console='' features='' append=''
 	local dir release image status tail_out tail_err log
 	local -a shares lab_qemu
+	read -ra lab_qemu <<<"${KVMPROF_LAB_QEMU:-qemu-system-x86_64}"
 
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -117,7 +118,6 @@ host_run() {
 	[ "$(uname -m)" = x86_64 ] || die "lab host '$host' needs an x86-64 machine"
 	need_tools qemu-system-x86_64 setpriv tail timeout
 	prepare_all
-	qemu_prepare
 	dir=$(kernel_dir "$kernel")
 	release=$(cat "$dir/release")
 	image=$(image_host "$kernel")
@@ -137,16 +137,18 @@ host_run() {
 		echo out >"$host_scratch/io/shares"
 	fi
 
-	mkfifo "$host_scratch"/{pulse0,pulse1,never}
+	mkfifo "$host_scratch"/{pulse0.in,pulse0.out,pulse1.in,pulse1.out,never}
 	# An unpacked kernel boots by its PVH entry and has nothing to decompress: seconds, under TCG.
 	# Whatever becomes of this script, `timeout` ends QEMU.
 	setpriv --pdeathsig TERM timeout --kill-after 3 "$timeout" \
 		"${lab_qemu[@]}" -machine q35 -accel tcg,thread=multi,tb-size=1024 \
 		-cpu "$HOST_CPU$features" -smp "$cpus" -m "$mem" \
 		-nodefaults -no-user-config -display none -no-reboot \
-		-chardev "file,id=console,path=$host_scratch/console.log,input-path=$host_scratch/pulse1" \
-		-chardev "file,id=pulse,path=/dev/null,input-path=$host_scratch/pulse0" \
-		-serial chardev:console -serial chardev:pulse \
+		-serial "file:$host_scratch/console.log" \
+		-chardev "pipe,id=pulse0,path=$host_scratch/pulse0" \
+		-chardev "pipe,id=pulse1,path=$host_scratch/pulse1" \
+		-device isa-serial,chardev=pulse0,index=1 \
+		-device isa-serial,chardev=pulse1,index=2,irq=5 \
 		-device isa-debug-exit,iobase=0xf4,iosize=1 \
 		-kernel "$dir/vmlinux" -initrd "$image" \
 		-append "$HOST_COMMAND_LINE $append" \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: host=6.12 timeout=600
+# lab: host=6.12 timeout=600 slow
 # SPDX-License-Identifier: GPL-2.0-only
 # Guest user space: programs of a Debian user land without frame pointers, their chains from the
 # kernel to the thread's first frame, with names. Nothing is installed in the guest.
