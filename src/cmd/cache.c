@@ -281,11 +281,19 @@ static int run_remove(struct symcache *cache, const struct operands *operands)
 	return for_each(cache, operands, remove_one);
 }
 
+/* Of the time that is @days ago; 0, which is before all others, when there was no such time. */
+static u64 days_ago(u64 days)
+{
+	u64 now = time(NULL), age = days * DAY;
+
+	return age < now ? now - age : 0;
+}
+
 static int run_prune(struct symcache *cache, const struct operands *operands)
 {
 	const struct symcache_limits limits = {
 		.max_size = opt.max_size,
-		.used_since = opt.older ? time(NULL) - opt.older * DAY : 0,
+		.used_since = opt.older ? days_ago(opt.older) : 0,
 	};
 	struct symcache_pruned pruned = { 0 };
 	int err;

@@ -43,7 +43,7 @@ int build_id_from_notes(const void *notes, size_t size, bool swap, struct build_
 {
 	struct cursor c;
 
-	cursor_init(&c, notes, size);
+	cursor_init(&c, notes, MIN(size, (size_t)BUILD_ID_MAX_NOTES));
 	c.swap = swap;
 	while (cursor_left(&c)) {
 		u32 name_size = cursor_u32(&c), desc_size = cursor_u32(&c), type = cursor_u32(&c);

@@ -26,9 +26,11 @@ static inline bool build_id_equal(const struct build_id *a, const struct build_i
 /* In lower-case digits, two a byte. */
 void build_id_hex(const struct build_id *id, char hex[BUILD_ID_HEX]);
 
+#define BUILD_ID_MAX_NOTES 65536	/* bytes; real ones are far shorter */
+
 /*
- * Looks for NT_GNU_BUILD_ID among the ELF notes of @size bytes at @notes. -ENOENT: there is none;
- * -ENODATA: they end early.
+ * Looks for NT_GNU_BUILD_ID among the ELF notes of @size bytes at @notes, in the first
+ * BUILD_ID_MAX_NOTES of them. -ENOENT: there is none; -ENODATA: they end early.
  */
 int build_id_from_notes(const void *notes, size_t size, bool swap, struct build_id *ret);
 

@@ -220,9 +220,22 @@ int symcache_find(const struct symcache *cache, const struct build_id *id,
 	return err ? err : -ENOENT;
 }
 
-/* Each component made safe: a guest's path must stay inside the cache. "/a/../b" → "a/_./b". */
+/* Whether the cache itself has files or folders of that name where objects are. */
+static bool is_taken(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(kind_names); i++)
+		if (kind_names[i] && !strcmp(name, kind_names[i]))
+			return true;
+	return false;
+}
+
+/*
+ * Each component made safe: a guest's path must stay inside the cache, and out of the way of what
+ * else is in it. "/a/../b" → "a/_./b", "/[vdso]/elf" → "_vdso]/elf_".
+ */
 static int safe_path(const char *path, char *out, size_t size)
 {
+	bool absolute = *path == '/';
 	size_t used = 0;
 
 	while (*path) {
@@ -237,7 +250,10 @@ static int safe_path(const char *path, char *out, size_t size)
 		if (!len)
 			continue;
 		escape_path_component(part, safe, sizeof(safe));
-		if (join(out + used, size - used, used ? "/%s" : "%s", safe))
+		if (absolute && !used && safe[0] == '[')
+			safe[0] = '_';
+		if (join(out + used, size - used, used ? "/%s%s" : "%s%s", safe,
+			 is_taken(safe) ? "_" : ""))
 			return -ENAMETOOLONG;
 		used += strlen(out + used);
 	}

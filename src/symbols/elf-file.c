@@ -7,10 +7,12 @@
 
 #include <fcntl.h>
 #include <gelf.h>
+#include <linux/magic.h>
 #include <lzma.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -143,16 +145,54 @@ int elf_file_open_owned(void *image, size_t size, struct elf_file **ret)
 	return err;
 }
 
+/* Where files are something else than bytes on a disk: to read them can have effects. */
+static bool is_kernels(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs))
+		return true;
+	switch ((u32)fs.f_type) {
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case DEBUGFS_MAGIC:
+	case TRACEFS_MAGIC:
+	case SECURITYFS_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * A guest can have chosen the name: to open a device is an act by itself (a watchdog starts), so it
+ * is looked at before. The path in /proc is that of the file looked at.
+ */
+static int open_regular(const char *path, struct stat *ret_st)
+{
+	_cleanup_close_ int found = open(path, O_PATH | O_CLOEXEC);
+	char link[32];
+	int fd;
+
+	if (found < 0 || fstat(found, ret_st))
+		return -errno;
+	if (!S_ISREG(ret_st->st_mode) || is_kernels(found))
+		return -EBADMSG;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
+	fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
 /* Private and writable: what libelf may change in place stays in this process. */
 static int map_file(const char *path, void **ret_map, size_t *ret_size)
 {
-	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
+	_cleanup_close_ int fd = open_regular(path, &st);
 	void *map;
 
-	if (fd < 0 || fstat(fd, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_size < EI_NIDENT)
+	if (fd < 0)
+		return fd;
+	if (st.st_size < EI_NIDENT)
 		return -EBADMSG;
 	if ((u64)st.st_size > MAX_FILE)
 		return -E2BIG;
@@ -307,14 +347,19 @@ static bool is_swapped(const struct elf_file *file)
 	return file->header.e_ident[EI_DATA] != ELFDATA2LSB;
 }
 
+#define MAX_NOTES 64	/* sections or segments of them that are looked at */
+
 static int notes_in_sections(const struct elf_file *file, struct build_id *ret)
 {
-	for (size_t i = 0; i < file->sections.nr; i++) {
+	unsigned int notes = 0;
+
+	for (size_t i = 0; i < file->sections.nr && notes < MAX_NOTES; i++) {
 		const struct section *section = &file->sections.data[i];
 		Elf_Data *data;
 
 		if (section->header.sh_type != SHT_NOTE)
 			continue;
+		notes++;
 		data = elf_rawdata(section->scn, NULL);
 		if (data && data->d_buf &&
 		    !build_id_from_notes(data->d_buf, data->d_size, is_swapped(file), ret))

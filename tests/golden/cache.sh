@@ -99,6 +99,8 @@ set_use two '30 days ago'
 set_use three '20 days ago'
 same "order of the list" "two three one" \
 	"$(ours list | awk 'NR > 1 { n = split($NF, part, "/"); printf "%s%s", sep, part[n]; sep = " " }')"
+status "prune of what is older than the clock" 0 ours prune --older 36500
+same "all are still there" 3 "$(listed | wc -l)"
 status "prune --max-size" 0 ours prune --max-size "$((size * 5 / 2))"
 lacks "the least recently used is gone" "$(listed)" "$two"
 same "the others are not" 2 "$(listed | wc -l)"
