@@ -201,6 +201,25 @@ int guest_file_image_range(const struct guest_file *file, u64 offset, u64 size,
 	return err;
 }
 
+/* The page of the file that @process has at @gva. -EFAULT: none, or no more. */
+static int read_mapped_page(struct session *session, const struct guest_process *process, gva_t gva,
+			    u8 page[FILE_IMAGE_PAGE])
+{
+	struct mmu_mapping place, again;
+	int err = mmu_translate(&process->space, session->k.mem, gva, &place);
+
+	if (err || !page_cache_owns(&session->cache, place.gpa.addr))
+		return -EFAULT;
+	err = kread_physical(&session->k, place.gpa.addr, page, FILE_IMAGE_PAGE);
+	if (err)
+		return err;
+	/* What was freed meanwhile has another's bytes. */
+	if (mmu_translate(&process->space, session->k.mem, gva, &again) ||
+	    again.gpa.addr != place.gpa.addr || !page_cache_owns(&session->cache, place.gpa.addr))
+		return -EFAULT;
+	return 0;
+}
+
 /* One mapping's pages. */
 static int fill_from_mapping(struct session *session, const struct guest_process *process,
 			     const struct guest_mapping *mapping, struct file_image *image)
@@ -209,22 +228,17 @@ static int fill_from_mapping(struct session *session, const struct guest_process
 
 	for (u64 at = 0; at < size; at += PAGE) {
 		u64 offset = mapping->offset + at;
-		struct mmu_mapping place;
 		u8 page[FILE_IMAGE_PAGE];
 		int err;
 
 		if (offset < at || offset >= image->size)
 			break;
-		if (has_page(image, offset))
-			continue;
 		if (!session->k.left)
 			return -E2BIG;
 		session->k.left--;
-		err = mmu_translate(&process->space, session->k.mem,
-				    GVA(mapping->start.addr + at), &place);
-		if (err || page_cache_is_anonymous(&session->cache, place.gpa.addr))
+		if (has_page(image, offset))
 			continue;
-		err = kread_physical(&session->k, place.gpa.addr, page, sizeof(page));
+		err = read_mapped_page(session, process, GVA(mapping->start.addr + at), page);
 		if (!err)
 			file_image_set_page(image, offset, page);
 		else if (err != -EFAULT)

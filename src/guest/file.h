@@ -46,9 +46,9 @@ int guest_file_image_range(const struct guest_file *file, u64 offset, u64 size,
 
 /*
  * Fills holes of @image from @process's memory, by those of its mappings of the file that are
- * executable, private and read-only, and only pages that are not the process's own copy: text of
- * file systems that map a device's memory (DAX) instead of pages in the cache. @index is the file's
- * in @process->files. Nothing to do for any other.
+ * executable, private and read-only, and only pages that belong to the file and not to the process:
+ * text of file systems that map a device's memory (DAX) instead of pages in the cache. @index is
+ * the file's in @process->files. Nothing to do for any other.
  */
 int guest_file_fill_from_process(const struct guest_file *file, const struct guest_process *process,
 				 u32 index, struct file_image *image);

@@ -102,7 +102,7 @@ static const struct table tables[] = {
 		{ "mnt.mnt_root", 8, AT(mount_root) },
 	} },
 	{ "inode", AT(inode_bytes), {
-		{ "i_mode", 2, AT(inode_mode) },
+		{ "i_mode", 4, AT(inode_mode) },
 		{ "i_ino", 8, AT(inode_number) },
 		{ "i_size", 8, AT(inode_size) },
 		{ "i_generation", 4, AT(inode_generation) },
@@ -259,6 +259,12 @@ bool layout_has_mappings(const struct user_layout *user)
 	return all_known(needed, ARRAY_SIZE(needed)) && (has_tree(user) || has_list(user));
 }
 
+/* Whether a struct page has a word there. */
+static bool page_has(const struct user_layout *user, u32 offset)
+{
+	return user->page_bytes >= 8 && offset <= user->page_bytes - 8;
+}
+
 bool layout_has_pages(const struct user_layout *user)
 {
 	const u32 needed[] = { user->inode_number, user->inode_sb, user->inode_size,
@@ -267,5 +273,8 @@ bool layout_has_pages(const struct user_layout *user)
 			       user->page_flags, user->page_mapping, user->page_index,
 			       user->page_uptodate };
 
-	return all_known(needed, ARRAY_SIZE(needed)) && user->page_bytes;
+	return all_known(needed, ARRAY_SIZE(needed)) && user->page_bytes <= PAGE_STRUCT_MAX &&
+	       page_has(user, user->page_flags) && page_has(user, user->page_mapping) &&
+	       page_has(user, user->page_index) &&
+	       (user->page_head == LAYOUT_NONE || page_has(user, user->page_head));
 }

@@ -12,6 +12,7 @@
 
 #define LAYOUT_NONE UINT32_MAX	/* this kernel has no such member, or its BTF does not say */
 
+#define PAGE_STRUCT_MAX 256	/* bytes; a struct page has 64 */
 #define LAYOUT_STRUCT_MAX 4096	/* no struct below is read beyond that */
 
 /*

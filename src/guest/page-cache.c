@@ -51,7 +51,7 @@ struct page_info {
 static int read_page_info(const struct page_cache *cache, u64 address, struct page_info *ret)
 {
 	const struct user_layout *layout = cache->layout;
-	u8 bytes[256];
+	u8 bytes[PAGE_STRUCT_MAX];
 	int err = kread(cache->k, address, bytes, layout->page_bytes);
 
 	if (err)
@@ -243,10 +243,10 @@ int page_cache_for_each(const struct page_cache *cache, u64 first, u64 last, pag
 	return visit_entry(&walk, &only);
 }
 
-bool page_cache_is_anonymous(const struct page_cache *cache, u64 gpa)
+bool page_cache_owns(const struct page_cache *cache, u64 gpa)
 {
 	struct page_info head;
 
 	return !read_head(cache, cache->vmemmap + gpa / PAGE * cache->layout->page_bytes, &head) &&
-	       head.mapping & MAPPING_ANON;
+	       head.mapping == cache->mapping;
 }

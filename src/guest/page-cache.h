@@ -27,9 +27,9 @@ int page_cache_for_each(const struct page_cache *cache, u64 first, u64 last, pag
 			void *ctx);
 
 /*
- * Whether the page at the physical address @gpa is anonymous: a process's own copy, not a file's.
- * False too when there is no struct page for it, as for memory that is a device's.
+ * Whether the page at the physical address @gpa is the file's, and not a process's own copy or
+ * another's by now. False too when there is no struct page for it.
  */
-bool page_cache_is_anonymous(const struct page_cache *cache, u64 gpa);
+bool page_cache_owns(const struct page_cache *cache, u64 gpa);
 
 #endif

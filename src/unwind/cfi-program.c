@@ -11,6 +11,7 @@
 #include "base/cursor.h"
 #include "unwind/cfi-expression.h"
 
+#define MAX_RECORD (1U << 20)	/* bytes of one FDE in a file with holes */
 #define MAX_AUGMENTATION 16	/* bytes of the string */
 #define MAX_REMEMBERED 8	/* nested DW_CFA_remember_state; compilers nest two */
 
@@ -718,6 +719,9 @@ int cfi_fde_read(const struct cfi_section *section, u64 offset, const struct cfi
 	if (err)
 		return err;
 	*ret = fde;
+	/* To look for holes takes time, too. */
+	if (section->image && rec.next - rec.body > MAX_RECORD)
+		return -EBADMSG;
 	if (!cfi_section_has(section, rec.body, rec.next - rec.body))
 		return -ENODATA;
 	if (cie->augmented)

@@ -422,11 +422,11 @@ int cfi_table_from_image(const struct file_image *image, struct cfi_table **ret)
 	return build_from(image->data, image->size, image, false, ret);
 }
 
-int cfi_table_from_memory(void *bytes, size_t size, struct cfi_table **ret)
+int cfi_table_from_memory(void *bytes, size_t size, bool trusted, struct cfi_table **ret)
 {
 	if (size > MAX_FILE)
 		return -E2BIG;
-	return build_from(bytes, size, NULL, true, ret);
+	return build_from(bytes, size, NULL, trusted, ret);
 }
 
 int cfi_table_from_file(int fd, struct cfi_table **ret)
@@ -445,7 +445,7 @@ int cfi_table_from_file(int fd, struct cfi_table **ret)
 	map = mmap(NULL, st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 	if (map == MAP_FAILED)
 		return -errno;
-	err = cfi_table_from_memory(map, st.st_size, ret);
+	err = cfi_table_from_memory(map, st.st_size, true, ret);
 	munmap(map, st.st_size);
 	return err;
 }

@@ -54,8 +54,8 @@ int cfi_table_from_image(const struct file_image *image, struct cfi_table **ret)
 /* Of a whole file on disk, which may be a debug file. Packed sections are unpacked. As above. */
 int cfi_table_from_file(int fd, struct cfi_table **ret);
 
-/* The same for a file's bytes in private memory, which libelf may change. */
-int cfi_table_from_memory(void *bytes, size_t size, struct cfi_table **ret);
+/* The same for a file's bytes. Packed sections are unpacked only when @trusted: by libelf. */
+int cfi_table_from_memory(void *bytes, size_t size, bool trusted, struct cfi_table **ret);
 
 void cfi_table_destroy(struct cfi_table *table);
 DEFINE_CLEANUP(struct cfi_table *, cfi_table_destroy)

@@ -372,7 +372,10 @@ static void test_from_process(void **state)
 	check_image(&f, 5);
 	build_set(&f.p, build_page(pfn) + BUILD_PAGE_MAPPING, f.p.task | 1);	/* its own copy */
 	check_image(&f, 4);
-	build_set(&f.p, build_page(pfn) + BUILD_PAGE_MAPPING, 0);
+	build_set(&f.p, build_page(pfn) + BUILD_PAGE_MAPPING, 0);	/* free, or the kernel's */
+	check_image(&f, 4);
+	build_set(&f.p, build_page(pfn) + BUILD_PAGE_MAPPING,
+		  build_get(&f.p, f.inode + BUILD_INODE_MAPPING));
 	check_image(&f, 5);
 	/* What may be written is not taken. */
 	build_set(&f.p, f.p.vmas[0] + BUILD_VMA_FLAGS,
