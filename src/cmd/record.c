@@ -122,6 +122,13 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	/*
+	 * Who is stopped while it holds a vCPU thread stopped (ptrace mode) stops the guest. The
+	 * command that runs beside was given its own defaults before.
+	 */
+	signal(SIGTSTP, SIG_IGN);
+	signal(SIGTTIN, SIG_IGN);
+	signal(SIGTTOU, SIG_IGN);
 }
 
 /* Each vCPU takes a descriptor, each VM a few; the usual 1024 are for those who use select(). */

@@ -11,6 +11,10 @@
 #define MAX_TRIES 4
 #define MAX_PROBES 8		/* keys that collide */
 
+/* No address of a guest's kernel. */
+#define VDSO_32 1	/* of 32-bit programs, below 4 GiB */
+#define VDSO_64 2
+
 enum object_state {
 	OBJECT_NEW,		/* not needed yet */
 	OBJECT_FROM_GUEST,
@@ -24,7 +28,7 @@ enum object_state {
 };
 
 struct object {
-	struct guest_file_key key;	/* all zero: the vDSO */
+	struct guest_file_key key;	/* .inode VDSO_32 or VDSO_64: not a file */
 	struct build_id build_id;
 	enum object_state state;
 	struct cfi_table *table;	/* NULL: none */
@@ -133,11 +137,15 @@ struct object *objects_get(struct objects *objects, const struct guest_process *
 
 	if (is_file(process, mapping))
 		key = mapped_file(process, mapping)->key;
-	else if (mapping->kind != GUEST_MAPPING_VDSO)
+	else if (mapping->kind == GUEST_MAPPING_VDSO)
+		key.inode = mapping->end.addr >> 32 ? VDSO_64 : VDSO_32;
+	else
 		return NULL;
 	hash = hash_key(objects, &key);
 	for (unsigned int i = 0; i < MAX_PROBES; i++) {
-		u64 *slot = hashmap_put(&objects->by_key, hash + i, NULL);
+		bool full = objects->all.nr >= OBJECTS_MAX;
+		u64 *slot = full ? hashmap_get(&objects->by_key, hash + i) :
+				   hashmap_put(&objects->by_key, hash + i, NULL);
 		struct object *object;
 
 		if (!slot)
@@ -202,7 +210,7 @@ static void store_image(struct objects *objects, struct object *object, const ch
 
 	if (!objects->cache || !object->build_id.size)
 		return;
-	if (object->key.inode)
+	if (object->key.inode > VDSO_64)
 		err = symcache_add_image(objects->cache, &object->build_id, path, image, NULL);
 	else
 		err = symcache_add_file(objects->cache, &object->build_id, SYMCACHE_VDSO, path,
@@ -257,15 +265,16 @@ struct offer {
  */
 static bool take_file(void *arg, struct elf_file *file)
 {
+	_cleanup_(elf_file_close) struct elf_file *owned = file;
 	struct offer *offer = arg;
 	struct object *object = offer->object;
 	struct symcache *cache = offer->objects->cache;
 	struct cfi_table *table;
 	size_t size;
-	void *bytes = elf_file_bytes(file, &size);
+	void *bytes = elf_file_bytes(owned, &size);
 
 	/* Where a debug file's segments are in the object's own file, it does not say. */
-	if (!bytes || elf_file_is_debug(file) || cfi_table_from_memory(bytes, size, &table))
+	if (!bytes || elf_file_is_debug(file) || cfi_table_from_memory(bytes, size, false, &table))
 		return false;
 	set_table(offer->objects, object, table, OBJECT_FROM_FILE);
 	if (cache && elf_file_is_whole(file))
@@ -310,7 +319,7 @@ static int find(const struct object *object, u64 offset, struct cfi_row *ret_row
 	int err;
 
 	if (!object->table)
-		return is_short(object) ? -ENODATA : -ENOENT;
+		return object->state == OBJECT_NO_RULES ? -ENOENT : -ENODATA;
 	err = cfi_table_address(object->table, offset, &address);
 	return err ? err : cfi_table_find(object->table, address, ret_row);
 }

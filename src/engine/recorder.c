@@ -14,6 +14,7 @@
 #include "engine/refusals.h"
 #include "mem/process.h"
 
+#define RESTART_NS 3000000000ULL	/* a guest that boots another kernel is waited for */
 #define RESCAN_NS 500000000ULL		/* how soon a new vCPU, slot or VM is noticed */
 #define IDENTIFY_RETRY_NS 1000000000ULL	/* a guest that boots has no kernel yet */
 #define REFRESH_NS 1000000000ULL	/* module lists are not read more often */
@@ -46,6 +47,7 @@ struct recorder {
 	struct refusals refused;	/* VMs that are not recorded */
 	struct refusals behind;		/* targets whose newest state capture does not have */
 	u64 next_rescan;
+	u64 restart_until;		/* ns; 0: no guest is expected back */
 	u64 next_note_lost;
 	int error;
 };
@@ -394,6 +396,7 @@ static void restart(struct recorder *recorder, u32 index)
 		  target->path);
 	end_target(recorder, index);
 	recorder->next_rescan = 0;
+	recorder->restart_until = clock_now_ns() + RESTART_NS;
 }
 
 /* Follows what became of a target. */
@@ -721,7 +724,8 @@ static int note_lost(struct recorder *recorder, u64 now)
 
 static bool all_gone(const struct recorder *recorder)
 {
-	if (recorder->options.all || !recorder->next_rescan)
+	if (recorder->options.all || !recorder->next_rescan ||
+	    clock_now_ns() < recorder->restart_until)
 		return false;
 	vec_for_each(&recorder->targets, target)
 		if (!(*target)->gone)

@@ -10,6 +10,8 @@
 #include "base/strbuf.h"
 
 #define CHECK_NS 20000000ULL	/* how long a list of mappings is believed */
+#define MAX_READS 256		/* of processes in a second */
+#define MAX_RECORDS 2000000	/* of mappings in one recording */
 #define RETRY_NS 200000000ULL	/* after a read that failed */
 
 struct process {
@@ -34,6 +36,9 @@ struct userland {
 	bool checked;			/* .current's list is that of this sample */
 	bool new_pid;			/* the first sample of that pid */
 	int error;			/* of the writer, sticks */
+	u64 second;			/* of the last read of a process */
+	unsigned int reads;		/* in that second */
+	u64 records;			/* of mappings, written */
 };
 
 int userland_create(const struct userland_options *options, struct userland **ret)
@@ -168,6 +173,8 @@ static int mapping_name(const struct guest_process *process, const struct guest_
 		strbuf_adds(out, file->path[0] ? file->path : "//unknown");
 		if (file->deleted)
 			strbuf_adds(out, " (deleted)");
+	} else if (mapping->kind == GUEST_MAPPING_FILE) {
+		strbuf_adds(out, "//unknown");
 	} else {
 		strbuf_adds(out, label[0] ? label : "[JIT]");
 	}
@@ -237,6 +244,8 @@ static int write_new(struct userland *userland, struct process *process,
 
 		if (!(mapping->prot & PROT_EXEC_BIT) || is_known(before, process->seen, mapping))
 			continue;
+		if (userland->records++ >= MAX_RECORDS)
+			return 0;
 		err = write_mapping(userland, process, i);
 		if (err)
 			return err;
@@ -264,11 +273,28 @@ static int replace(struct userland *userland, struct process *process, struct gu
 			 before && before->start_time == seen->start_time ? before : NULL);
 }
 
+/*
+ * A guest decides how many processes there are and how often they change, and to read one can take
+ * long: only so many a second.
+ */
+static int take_allowance(struct userland *userland)
+{
+	u64 second = userland->wire->time / 1000000000;
+
+	if (second != userland->second) {
+		userland->second = second;
+		userland->reads = 0;
+	}
+	return userland->reads++ < MAX_READS ? 0 : -E2BIG;
+}
+
 static int read_process(struct userland *userland, struct process *process)
 {
 	struct guest_process *seen;
-	int err = guest_process_read(userland->options.guest, &userland->wire->task, &seen);
+	int err = take_allowance(userland);
 
+	if (!err)
+		err = guest_process_read(userland->options.guest, &userland->wire->task, &seen);
 	process->next_check = userland->wire->time + (err ? RETRY_NS : CHECK_NS);
 	if (err) {
 		userland->counts.failed++;
@@ -312,8 +338,8 @@ static int note_exec(struct userland *userland, const struct wire_task *task, u6
 	before = *mm;
 	*mm = task->mm;
 	userland->new_pid = is_new;
-	if (is_new || before == task->mm)
-		return 0;
+	if (is_new || before == task->mm || task->tid != task->pid)
+		return 0;	/* another thread's name is not the process's */
 	memcpy(comm, task->comm, WIRE_COMM_LEN);
 	return perfdata_writer_comm(userland->options.writer, task->pid, task->pid, comm, true,
 				    time);
@@ -365,7 +391,7 @@ int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_r
 	struct object *object;
 
 	if (!process)
-		return -ENOENT;
+		return -ENODATA;
 	mapping = find_mapping(process, pc);
 	if (!mapping && may_check(userland, process)) {
 		/* Mapped since we looked. */
@@ -375,10 +401,10 @@ int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_r
 		mapping = find_mapping(process, pc);
 	}
 	if (!mapping)
-		return process->seen ? -ENOENT : -ENODATA;
+		return process->seen && !process->seen->partial ? -ENOENT : -ENODATA;
 	object = object_of(userland, process, mapping - process->seen->mappings.data);
 	if (!object)
-		return -ENOENT;
+		return mapping->kind == GUEST_MAPPING_FILE ? -ENODATA : -ENOENT;
 	return objects_find_row(userland->objects, object, process->seen, mapping,
 				pc.addr - mapping->start.addr + mapping->offset,
 				userland->wire->time, ret_row);

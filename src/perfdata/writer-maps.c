@@ -13,6 +13,8 @@
 #define KERNEL_NAME "[kernel.kallsyms]"
 #define KERNEL_MAP_NAME KERNEL_NAME "_text"
 
+#define MAX_BUILD_IDS 16384	/* of one recording */
+
 /* Once for each file and build id. */
 static int add_build_id(struct perfdata_writer *writer, const struct perfdata_mmap *mmap,
 			const char *filename)
@@ -23,6 +25,8 @@ static int add_build_id(struct perfdata_writer *writer, const struct perfdata_mm
 	};
 	int err;
 
+	if (writer->build_ids.nr >= MAX_BUILD_IDS)
+		return 0;	/* the mapping's own record has it, too */
 	memcpy(id.id, mmap->build_id, id.size);
 	for (size_t i = 0; i < writer->build_ids.nr; i++) {
 		const struct writer_build_id *other = &writer->build_ids.data[i];

@@ -268,10 +268,10 @@ static void test_no_user_space(void **state)
 
 	f->wire.flags |= WIRE_F_KTHREAD;
 	enter(f, NS_PER_S);
-	assert_int_equal(find(f, TEXT + FUNCTION, &offset), -ENOENT);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), -ENODATA);
 	f->wire.flags = 0;
 	enter(f, NS_PER_S);
-	assert_int_equal(find(f, TEXT + FUNCTION, &offset), -ENOENT);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), -ENODATA);
 	userland_get_counts(f->userland, &counts);
 	assert_int_equal(counts.processes + counts.failed, 0);
 }
