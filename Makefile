@@ -41,6 +41,8 @@ lint: packages
 	@scripts/lint
 
 install: all
+	@meson configure $(BUILD) --prefix=$(PREFIX)
+	@ninja -C $(BUILD)
 	@meson install -C $(BUILD) --no-rebuild
 
 clean:

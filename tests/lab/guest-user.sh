@@ -39,6 +39,7 @@ check_guest() {
 	files=$(grep '^file ' <<<"$tap_output")
 	printf '%s\n' "$tap_output" | sed 's/^/# /'
 	read -ra pids <"$out/pids"
+	same "$kernel: processes to compare" 3 "${#pids[@]}"
 	for each in "${pids[@]}"; do
 		check_process "$kernel" "$each" "$out"
 	done
