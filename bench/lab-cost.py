@@ -4,7 +4,7 @@
 
 Runs inside a lab host (see bench/run). Windows without a profiler lie between the windows with one,
 and each is compared with its two neighbours, so that drift of the machine cancels out.
-Environment: KVMPROF, KVMPROF_BUILD. Usage: lab-cost.py [--rounds N] [HZ…]
+Environment: KVMPROF_BUILD. Usage: lab-cost.py [--rounds N] [HZ…]
 """
 import argparse
 import os
@@ -17,7 +17,7 @@ import time
 
 SRC = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = os.path.join(SRC, "lab", "lab")
-KVMPROF = os.environ["KVMPROF"]
+KVMPROF = os.path.join(os.environ["KVMPROF_BUILD"], "src", "cmd", "kvmprof")
 WINDOW = 5.0		# seconds; the guest reports its work every second
 WORKLOADS = ("cputree-fp", "syscalls-fp")
 REPORT = re.compile(r"work (\S+) (\d+) (\d+)")

@@ -230,6 +230,19 @@ guest_start() {
 	cat "$dir/pid"
 }
 
+# Emulated processors go wrong now and then, and a guest dies as it boots, before its first word: it
+# gets a second chance, and that is said.
+guest_start_twice() {
+	local status=0
+
+	"$LAB_DIR/lab" guest start-once "$@" || status=$?
+	[ "$status" -ne 0 ] || return 0
+	[ $# -gt 0 ] && [ -d "$LAB_STATE/guests/$1" ] || exit "$status"
+	note "guest '$1' did not start: once more"
+	guest_stop "$1"
+	guest_start "$@"
+}
+
 # process_ended PID SECONDS: wait for the end of a process that is not ours to wait for.
 process_ended() {
 	local tries=$(($2 * 10))
@@ -252,6 +265,8 @@ guest_stop() {
 			kill -KILL "$pid" 2>/dev/null || :
 			process_ended "$pid" 10 || die "guest '$1' (pid $pid) does not end"
 		fi
+	else
+		note "guest '$1' had ended by itself"
 	fi
 	rm -rf "$dir"
 }
@@ -279,7 +294,8 @@ guest_command() {
 
 	[ $# -eq 0 ] || shift
 	case $command in
-	start) guest_start "$@" ;;
+	start) guest_start_twice "$@" ;;
+	start-once) guest_start "$@" ;;
 	list) guest_list ;;
 	stop | console | output | qmp | dir)
 		[ $# -ge 1 ] || die "usage: lab/lab guest $command NAME"
