@@ -266,7 +266,8 @@ guest_stop() {
 			process_ended "$pid" 10 || die "guest '$1' (pid $pid) does not end"
 		fi
 	else
-		note "guest '$1' had ended by itself"
+		note "guest '$1' had ended by itself; its last words:"
+		tail -n 30 "$dir/console.log" "$dir/qemu.log" >&2 || :
 	fi
 	rm -rf "$dir"
 }

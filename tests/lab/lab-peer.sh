@@ -30,6 +30,7 @@ for kernel in 6.1 6.12; do
 	same "guest $kernel: record ends well" 0 $?
 	for _ in $(seq 240); do
 		"$lab" guest output "$name" | grep -q 'peer done' && break
+		"$lab" guest list | grep -q "^$name " || break
 		sleep 1
 	done
 	"$KVMPROF" script -F +stop -i "$TMPDIR/perf.data" >"$TMPDIR/ours"
