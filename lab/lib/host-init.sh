@@ -82,6 +82,8 @@ feel_pulse() {
 }
 
 set_up() {
+	local cpu
+
 	export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	mount -t debugfs debugfs /sys/kernel/debug
 	mount -t tracefs tracefs /sys/kernel/tracing
@@ -103,6 +105,9 @@ set_up() {
 		mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=none out /run/kvmprof-lab/out
 	fi
 	hold
+	for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do
+		[ ! -e "$cpu" ] || echo 1 >"$cpu"
+	done
 	feel_pulse ttyS1 0
 	[ "$(nproc)" -lt 2 ] || feel_pulse ttyS2 1
 	: >"$io/beat"

@@ -10,6 +10,8 @@ HOST_CPU+=,+adx,+rdrand,+rdtscp,+pdpe1gb,+erms,+fsgsbase,+smep,+smap,+umip
 # As fast as can be, and dead at the first oops or when a CPU has hung for a minute.
 HOST_COMMAND_LINE="console=ttyS0 loglevel=4 panic=-1 oops=panic mitigations=off nokaslr tsc=reliable"
 HOST_COMMAND_LINE+=" no_timer_check"
+# The other CPUs come when host-hold.pl has made the kernel rewrite its code.
+HOST_COMMAND_LINE+=" maxcpus=1"
 HOST_COMMAND_LINE+=" rcupdate.rcu_cpu_stall_timeout=60 sysctl.kernel.panic_on_rcu_stall=1"
 
 host_usage() {
