@@ -25,6 +25,30 @@ struct cfi_rule {
 	s32 offset;	/* bytes */
 };
 
+/* What a rule comes to by itself. */
+enum cfi_value_kind {
+	CFI_VALUE_NONE,		/* nothing: it has none, or it needs a register that is not known */
+	CFI_VALUE_IS,		/* the value */
+	CFI_VALUE_AT,		/* the address that the value is at */
+};
+
+/*
+ * The value of @rule, or where it is, over registers @gpr by DWARF number, of which those are known
+ * whose bit is set in @known. CFI_SAME and CFI_UNDEFINED are the caller's business.
+ */
+static inline enum cfi_value_kind cfi_rule_value(const struct cfi_rule *rule, const u64 *gpr,
+						 u32 known, u64 cfa, u64 *ret)
+{
+	bool of_reg = rule->kind == CFI_REG_OFFSET || rule->kind == CFI_AT_REG;
+
+	if (of_reg && (rule->reg > X86_R15 || !(known & 1U << rule->reg)))
+		return CFI_VALUE_NONE;
+	if (!of_reg && rule->kind != CFI_CFA_OFFSET && rule->kind != CFI_AT_CFA)
+		return CFI_VALUE_NONE;
+	*ret = (of_reg ? gpr[rule->reg] : cfa) + (s64)rule->offset;
+	return rule->kind == CFI_AT_CFA || rule->kind == CFI_AT_REG ? CFI_VALUE_AT : CFI_VALUE_IS;
+}
+
 enum cfi_row_kind {
 	CFI_ROW_CALL,		/* an ordinary function: the CFA's frame was entered by a call */
 	CFI_ROW_REGS,		/* a whole pt_regs lies at the CFA */

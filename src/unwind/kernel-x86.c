@@ -91,19 +91,13 @@ static enum stop_reason read_stack(const struct walk *w, u64 addr, void *out, si
 static enum stop_reason apply_rule(const struct walk *w, const struct cfi_rule *rule, u64 cfa,
 				   u64 *ret)
 {
-	bool of_reg = rule->kind == CFI_REG_OFFSET || rule->kind == CFI_AT_REG;
 	u64 value;
 
-	if (of_reg && (rule->reg >= NR_GPRS || !(w->known & 1U << rule->reg)))
-		return STOP_NO_RULE;
-	value = (of_reg ? w->gpr[rule->reg] : cfa) + (s64)rule->offset;
-	switch (rule->kind) {
-	case CFI_CFA_OFFSET:
-	case CFI_REG_OFFSET:
+	switch (cfi_rule_value(rule, w->gpr, w->known, cfa, &value)) {
+	case CFI_VALUE_IS:
 		*ret = value;
 		return STOP_NONE;
-	case CFI_AT_CFA:
-	case CFI_AT_REG:
+	case CFI_VALUE_AT:
 		return read_stack(w, value, ret, sizeof(*ret));
 	default:
 		return STOP_NO_RULE;
