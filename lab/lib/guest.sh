@@ -50,7 +50,7 @@ guest_wait() {
 	for regex in "$@"; do
 		until grep -Eaq -- "$regex" "$dir/console.log" 2>/dev/null; do
 			if ! guest_alive "$dir"; then
-				tail -n 20 "$dir/console.log" "$dir/qemu.log" >&2
+				tail -n 20 "$dir/console.log" "$dir/qemu.log" "$dir/trace.log" >&2
 				die "guest ended while starting; console log: $dir/console.log"
 			fi
 			if [ "$SECONDS" -ge "$end" ]; then
@@ -186,12 +186,14 @@ guest_launch() {
 	# The kernel looks for devices on 256 buses, and each look is an exit of a nested guest.
 	[ -n "${opt[qemu]-}" ] || append="pci=lastbus=0 $append"
 	read -ra extra <<<"${opt[qemu]-}"
+	# With -daemonize, QEMU's errors reach its log only when there is a trace file, too.
 	qemu-system-x86_64 -name "$name,debug-threads=on" \
 		-machine q35,accel=kvm -cpu host -smp "$smp" -m "$mem" \
 		-nodefaults -no-user-config -display none -no-reboot -bios qboot.rom \
 		-chardev "file,id=console,path=$dir/console.log" -serial chardev:console \
 		-chardev "file,id=output,path=$dir/output.log" -serial chardev:output \
 		-qmp "unix:$dir/qmp,server=on,wait=off" -pidfile "$dir/pid" -daemonize \
+		-D "$dir/trace.log" -trace enable=runstate_set \
 		-kernel "$vmlinuz" -initrd "$initrd" \
 		-append "console=ttyS0 quiet panic=-1 $append" \
 		"${devices[@]}" "${extra[@]}" </dev/null >"$dir/qemu.log" 2>&1 ||
@@ -267,7 +269,7 @@ guest_stop() {
 		fi
 	else
 		note "guest '$1' had ended by itself; its last words:"
-		tail -n 30 "$dir/console.log" "$dir/qemu.log" >&2 || :
+		tail -n 30 "$dir/console.log" "$dir/qemu.log" "$dir/trace.log" >&2 || :
 	fi
 	rm -rf "$dir"
 }
