@@ -247,30 +247,29 @@ static __always_inline u64 event_pc(const struct capture_vcpu *vcpu)
 	return pc;
 }
 
-/* KVM sees the signal before it enters the guest again. */
-static __always_inline int kick(const struct capture_vcpu *vcpu)
-{
-	const struct shot_vm *vm = shot_vm_at(vcpu->vm);
-
-	return vm ? bpf_send_signal_thread(vm->kick_signal) : -1;
-}
-
 /*
- * Notes the event and sends the vCPU out to user space. Where one waits already, the guest has
- * mostly not run since: the sample then stands for both. It is kicked again all the same, for the
- * exit of the first may have been missed.
+ * Notes the event and sends the vCPU out to user space: KVM sees the signal before it enters the
+ * guest again. Where one waits already, the guest has mostly not run since: the sample then stands
+ * for both. It is kicked again all the same, for the exit of the first may have been missed.
+ *
+ * Of a VM that is no more there nothing changes: user space counts what is pending then.
  */
 static __always_inline void take_deferred(struct capture_vcpu *vcpu, u64 period)
 {
+	const struct shot_vm *vm = shot_vm_at(vcpu->vm);
 	u32 waiting = vcpu->pending;
 
+	if (!vm) {
+		count(vcpu->vm, COUNT_LOST_SIGNAL);
+		return;
+	}
 	vcpu->pending_time = bpf_ktime_get_ns();
 	vcpu->pending_period = waiting ? vcpu->pending_period + period : period;
 	vcpu->pending_pc = event_pc(vcpu);
 	vcpu->pending = 1;
 	if (waiting)
 		count(vcpu->vm, COUNT_LOST_PENDING);
-	if (kick(vcpu) && !waiting) {
+	if (bpf_send_signal_thread(vm->kick_signal) && !waiting) {
 		vcpu->pending = 0;
 		count(vcpu->vm, COUNT_LOST_SIGNAL);
 	}
@@ -375,7 +374,7 @@ int on_userspace_exit(void *ctx)
 {
 	struct capture_vcpu *vcpu = current_vcpu();
 
-	if (!vcpu || !vcpu->pending)
+	if (!vcpu || !vcpu->pending || !shot_vm_at(vcpu->vm))
 		return 0;
 	take_pending(vcpu);
 	vcpu->pending = 0;

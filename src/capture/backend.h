@@ -42,6 +42,7 @@ struct capture_backend {
 
 	/* @guest is new, or its .vm has changed. Never NULL. */
 	int (*update_guest)(struct capture *capture, struct capture_guest *guest);
+	/* Before its threads are removed. When it returns nobody is at work on a sample of it. */
 	void (*forget_guest)(struct capture *capture, struct capture_guest *guest);
 
 	/* Opens .event_fd, disabled. Never NULL. */

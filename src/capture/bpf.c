@@ -187,6 +187,11 @@ static int bpf_update_guest(struct capture *capture, struct capture_guest *guest
 	return 0;
 }
 
+/*
+ * Programs take no sample of a VM that is not in the map, and the kernel waits for those that run
+ * before it returns from changing a map of maps (maybe_wait_bpf_programs(), since 4.15): what is
+ * pending afterwards stays so, and is counted here and nowhere else.
+ */
 static void bpf_forget_guest(struct capture *capture, struct capture_guest *guest)
 {
 	struct bpf_mode *mode = capture->mode;
@@ -239,16 +244,22 @@ static bool thread_pending(const struct bpf_mode *mode, const struct capture_thr
 	       vcpu.pending;
 }
 
+/*
+ * Counts the event that has not met its exit in one step with forgetting the thread, so that none
+ * comes in between. Nor is a program at work on it: the VM was forgotten before, or the thread has
+ * ended, for a thread alone goes only then.
+ */
 static void bpf_remove_thread(struct capture *capture, struct capture_guest *guest,
 			      struct capture_thread *thread)
 {
-	struct bpf_mode *mode = capture->mode;
+	const struct bpf_mode *mode = capture->mode;
+	int fd = bpf_map__fd(mode->skel->maps.vcpus);
+	struct capture_vcpu vcpu;
 	u32 tid = thread->tid;
 
-	if (thread_pending(mode, thread))
+	if (!bpf_map_lookup_and_delete_elem(fd, &tid, &vcpu) && vcpu.pending)
 		capture_count_of(capture, guest->index)->lost_exit++;
 	capture_disarm(guest, thread);
-	bpf_map_delete_elem(bpf_map__fd(mode->skel->maps.vcpus), &tid);
 }
 
 static int attach_tracepoint(struct capture *capture)
@@ -307,7 +318,7 @@ static bool any_pending(const struct capture *capture)
 	return false;
 }
 
-/* Counts an event that has not met its exit, and forgets it. */
+/* Counts an event that has not met its exit, and forgets it. No program may be at work. */
 static void give_up_pending(struct capture *capture, const struct capture_guest *guest,
 			    const struct capture_thread *thread)
 {
@@ -323,6 +334,13 @@ static void give_up_pending(struct capture *capture, const struct capture_guest 
 	bpf_map_update_elem(fd, &tid, &vcpu, BPF_EXIST);
 }
 
+/* For those that were at work when they were detached: see bpf_forget_guest(). */
+static void wait_programs(struct capture *capture)
+{
+	if (capture->guests.nr)
+		bpf_update_guest(capture, capture->guests.data[0]);
+}
+
 static int bpf_stop(struct capture *capture)
 {
 	struct bpf_mode *mode = capture->mode;
@@ -335,6 +353,7 @@ static int bpf_stop(struct capture *capture)
 		poll(NULL, 0, 1);
 	bpf_link__destroy(mode->exit);
 	mode->exit = NULL;
+	wait_programs(capture);
 	vec_for_each(&capture->guests, guest) {
 		vec_for_each(&(*guest)->threads, thread) {
 			give_up_pending(capture, *guest, *thread);

@@ -251,19 +251,22 @@ int capture_set_guest(struct capture *capture, u32 index, const struct wire_gues
 	return capture->backend->update_guest(capture, guest);
 }
 
+/* Events off first, so that none begins when the mode has forgotten the guest. */
 static void remove_threads(struct capture *capture, struct capture_guest *guest)
 {
 	vec_for_each(&guest->threads, thread)
+		enable_event(*thread, false);
+	if (capture->backend->forget_guest)
+		capture->backend->forget_guest(capture, guest);
+	vec_for_each(&guest->threads, thread)
 		remove_thread(capture, guest, *thread);
-	guest->threads.nr = 0;
+	vec_deinit(&guest->threads);
 }
 
 static void free_guest(struct capture *capture, struct capture_guest *guest)
 {
-	remove_threads(capture, guest);
-	vec_deinit(&guest->threads);
-	if (capture->backend->forget_guest)
-		capture->backend->forget_guest(capture, guest);
+	if (guest->threads.nr)
+		remove_threads(capture, guest);
 	free(guest);
 }
 

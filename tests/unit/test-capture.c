@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "capture/capture.h"
+#include "capture/backend.h"
 
 #define GIVE_UP_NS 20000000000ULL
 #define ENOUGH 30
@@ -156,6 +156,91 @@ static void test_too_many_vms(void **state)
 	capture_destroy(capture);
 }
 
+/* What a mode is asked to do, in order: a letter a call. */
+static char calls[16];
+
+static void note_call(char call)
+{
+	size_t nr = strlen(calls);
+
+	assert_true(nr + 1 < sizeof(calls));
+	calls[nr] = call;
+}
+
+static int fake_update(struct capture *capture, struct capture_guest *guest)
+{
+	(void)capture;
+	(void)guest;
+	note_call('u');
+	return 0;
+}
+
+static void fake_forget(struct capture *capture, struct capture_guest *guest)
+{
+	(void)capture;
+	assert_true(guest->threads.nr);
+	note_call('f');
+}
+
+static int fake_add_thread(struct capture *capture, struct capture_guest *guest,
+			   struct capture_thread *thread)
+{
+	(void)capture;
+	(void)guest;
+	(void)thread;
+	note_call('a');
+	return 0;
+}
+
+static void fake_remove_thread(struct capture *capture, struct capture_guest *guest,
+			       struct capture_thread *thread)
+{
+	(void)capture;
+	(void)guest;
+	(void)thread;
+	note_call('r');
+}
+
+static void fake_drain(struct capture *capture)
+{
+	(void)capture;
+	note_call('d');
+}
+
+static void fake_close(struct capture *capture)
+{
+	(void)capture;
+	note_call('c');
+}
+
+/*
+ * Nobody may be at work on a guest's samples while its threads go, or an event would be counted as
+ * a sample and as lost.
+ */
+static void test_removal(void **state)
+{
+	static const struct capture_backend backend = {
+		.close = fake_close,
+		.update_guest = fake_update,
+		.forget_guest = fake_forget,
+		.add_thread = fake_add_thread,
+		.remove_thread = fake_remove_thread,
+		.drain = fake_drain,
+	};
+	struct capture *capture = calloc(1, sizeof(*capture));
+
+	(void)state;
+	assert_non_null(capture);
+	capture->backend = &backend;
+	memset(calls, 0, sizeof(calls));
+	assert_int_equal(follow(capture, 0, getpid()), 0);
+	assert_int_equal(follow(capture, 1, getpid()), 0);
+	capture_remove_vm(capture, 0);
+	assert_string_equal(calls, "uauafrd");
+	capture_destroy(capture);
+	assert_string_equal(calls, "uauafrdfrc");
+}
+
 static void test_probe_vm(void **state)
 {
 	struct vm vm = { .kick_signal = SIGUSR1 };
@@ -188,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_outside_guest),
 		cmocka_unit_test(test_not_stopped_in_guest),
 		cmocka_unit_test(test_too_many_vms),
+		cmocka_unit_test(test_removal),
 		cmocka_unit_test(test_probe_vm),
 	};
 
