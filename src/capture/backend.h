@@ -15,6 +15,7 @@ struct capture_thread {
 	u32 id;			/* KVM's vcpu_id */
 	u64 kvm_vcpu;
 	u64 run_hva;		/* 0: not known */
+	int vmm_fd;		/* the VMM's descriptor of the vCPU when last used; 0: not known */
 	int event_fd;		/* its perf event; -1: none */
 	bool seen;		/* in the newest state of the VM */
 	bool armed;		/* kvm_valid_regs is set by us */
@@ -71,6 +72,7 @@ struct capture {
 	capture_sample_fn on_sample;
 	void *arg;
 	const struct capture_backend *backend;
+	const char *vcpu_file;	/* what links to vCPUs' files say, but for the id at the end */
 	void *mode;		/* the mode's own */
 	VEC(struct capture_guest *) guests;
 	VEC(struct capture_counts) counts;	/* by VM index; of VMs that are gone, too */
@@ -97,11 +99,15 @@ struct capture_thread *capture_find_thread(struct capture_guest *guest, pid_t ti
 
 /*
  * Makes KVM store the registers in @thread's kvm_run page at each exit to user space, and undoes
- * that. Undoing writes only what we had changed, and only while it is as we left it.
+ * that. Nothing but that page can be written. Undoing writes only what we had changed, and only
+ * while it is as we left it. -ENOENT: the VMM has no such vCPU any more.
  */
-int capture_arm(struct capture_guest *guest, struct capture_thread *thread);
+int capture_arm(const struct capture *capture, struct capture_guest *guest,
+		struct capture_thread *thread);
 /* Arms again if somebody else has undone it: another recorder that ended, or the VMM. */
-int capture_rearm(struct capture_guest *guest, struct capture_thread *thread);
-void capture_disarm(struct capture_guest *guest, struct capture_thread *thread);
+int capture_rearm(const struct capture *capture, struct capture_guest *guest,
+		  struct capture_thread *thread);
+void capture_disarm(const struct capture *capture, struct capture_guest *guest,
+		    struct capture_thread *thread);
 
 #endif

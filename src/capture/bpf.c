@@ -229,7 +229,7 @@ static int bpf_add_thread(struct capture *capture, struct capture_guest *guest,
 	if (bpf_map_update_elem(bpf_map__fd(mode->skel->maps.vcpus), &tid, &vcpu, BPF_ANY))
 		return -errno;
 	if (is_deferred(capture))
-		err = capture_arm(guest, thread);
+		err = capture_arm(capture, guest, thread);
 	if (!err && !capture->options.event.tracepoint)
 		err = attach_event(capture, thread);
 	return err;
@@ -259,7 +259,7 @@ static void bpf_remove_thread(struct capture *capture, struct capture_guest *gue
 
 	if (!bpf_map_lookup_and_delete_elem(fd, &tid, &vcpu) && vcpu.pending)
 		capture_count_of(capture, guest->index)->lost_exit++;
-	capture_disarm(guest, thread);
+	capture_disarm(capture, guest, thread);
 }
 
 static int attach_tracepoint(struct capture *capture)
@@ -281,7 +281,7 @@ static int arm_all(struct capture *capture)
 {
 	vec_for_each(&capture->guests, guest) {
 		vec_for_each(&(*guest)->threads, thread) {
-			int err = capture_arm(*guest, *thread);
+			int err = capture_arm(capture, *guest, *thread);
 
 			if (err && err != -ESRCH)
 				return err;
@@ -357,7 +357,7 @@ static int bpf_stop(struct capture *capture)
 	vec_for_each(&capture->guests, guest) {
 		vec_for_each(&(*guest)->threads, thread) {
 			give_up_pending(capture, *guest, *thread);
-			capture_disarm(*guest, *thread);
+			capture_disarm(capture, *guest, *thread);
 		}
 	}
 	return 0;
@@ -373,7 +373,7 @@ static void rearm_all(struct capture *capture, u64 now)
 	mode->next_rearm = now + REARM_MS;
 	vec_for_each(&capture->guests, guest) {
 		vec_for_each(&(*guest)->threads, thread)
-			capture_rearm(*guest, *thread);
+			capture_rearm(capture, *guest, *thread);
 	}
 }
 

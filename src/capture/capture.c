@@ -15,6 +15,7 @@
 /* Some 400 samples with a full kernel stack each; with a full user stack beside, as many. */
 #define RING_BYTES_DEFAULT (8UL << 20)
 #define RING_BYTES_USER_STACK (16UL << 20)
+#define VCPU_FILE "anon_inode:kvm-vcpu:"	/* virt/kvm/kvm_main.c, create_vcpu_fd() */
 #define MAX_DEPTH_DEFAULT 127	/* perf's, kernel.perf_event_max_stack */
 
 const char *capture_mode_name(enum capture_mode mode)
@@ -396,6 +397,7 @@ int capture_create(struct vm_host *host, const struct capture_options *options,
 	capture->options = *options;
 	capture->on_sample = on_sample;
 	capture->arg = arg;
+	capture->vcpu_file = VCPU_FILE;
 	if (!options->ring_bytes)
 		capture->options.ring_bytes =
 			options->user_stack ? RING_BYTES_USER_STACK : RING_BYTES_DEFAULT;

@@ -208,7 +208,7 @@ static bool take_shot(struct capture *capture, struct ptrace_thread *t)
 	shot->percpu = t->percpu;
 	err = read_run(t, &shot->wire.regs, &nested);
 	if (err == -ENODATA)
-		capture_rearm(t->guest, t->thread);
+		capture_rearm(capture, t->guest, t->thread);
 	if (err)
 		return false;
 	add_hidden_regs(capture, t, &shot->wire.regs);
@@ -393,7 +393,7 @@ static int ptrace_add_thread(struct capture *capture, struct capture_guest *gues
 	t->guest = guest;
 	t->tracee.tid = thread->tid;
 	thread->mode = t;
-	err = capture_arm(guest, thread);
+	err = capture_arm(capture, guest, thread);
 	return err ? err : open_event(capture, t);
 }
 
@@ -420,7 +420,7 @@ static void ptrace_remove_thread(struct capture *capture, struct capture_guest *
 		drain_ring(capture, t, true);
 	end_stop(capture, t);
 	event_ring_close(&t->ring);
-	capture_disarm(guest, thread);
+	capture_disarm(capture, guest, thread);
 	free(t);
 	thread->mode = NULL;
 }
@@ -428,7 +428,7 @@ static void ptrace_remove_thread(struct capture *capture, struct capture_guest *
 static int ptrace_start(struct capture *capture)
 {
 	for_each_thread(capture, t) {
-		int err = capture_arm(t->guest, t->thread);
+		int err = capture_arm(capture, t->guest, t->thread);
 
 		if (err && err != -ESRCH)
 			return err;
@@ -448,7 +448,7 @@ static int ptrace_stop(struct capture *capture)
 	for_each_thread(capture, t) {
 		drain_ring(capture, t, true);
 		end_stop(capture, t);
-		capture_disarm(t->guest, t->thread);
+		capture_disarm(capture, t->guest, t->thread);
 	}
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <linux/kvm.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -21,7 +22,7 @@
 #define GIVE_UP_NS 20000000000ULL
 #define ENOUGH 30
 
-static struct kvm_run run;	/* at the same address in each child */
+static int run_file;	/* with a kvm_run, the same in each child */
 
 static pid_t start_child(bool busy)
 {
@@ -43,7 +44,7 @@ static void end_child(pid_t pid)
 
 static int follow(struct capture *capture, u32 index, pid_t pid)
 {
-	struct vm_vcpu vcpu = { .tid = pid, .run_hva = (u64)(uintptr_t)&run };
+	struct vm_vcpu vcpu = { .tid = pid, .run_hva = 4096 };
 	struct vm vm = { .pid = pid };
 	int err = vec_push(&vm.vcpus, vcpu);
 
@@ -78,6 +79,7 @@ static struct capture *open_capture(bool host_side)
 	options.event.exclude_host = false;
 	options.event.host_side = host_side;
 	assert_int_equal(capture_create(NULL, &options, no_sample, NULL, &capture, &why), 0);
+	capture->vcpu_file = "/memfd:run:";
 	return capture;
 }
 
@@ -277,5 +279,8 @@ int main(void)
 		cmocka_unit_test(test_probe_vm),
 	};
 
+	run_file = memfd_create("run:0", MFD_CLOEXEC);
+	if (run_file < 0 || ftruncate(run_file, sizeof(struct kvm_run)))
+		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
