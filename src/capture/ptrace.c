@@ -4,6 +4,10 @@
  * then stopped, which makes KVM leave to user space and store the registers in kvm_run; the shot
  * is taken from there and from the VMM's memory, and the thread goes on. The guest has run for a
  * little while since the event, so registers may have moved.
+ *
+ * What becomes of a record, unwinding and writing, takes far longer than taking it. Meanwhile the
+ * stops of other vCPUs may come, and whoever is stopped stands still until we look: so records wait
+ * in a queue until no stop is on its way.
  */
 #include <linux/kvm.h>
 #include <poll.h>
@@ -20,6 +24,7 @@
 #include "capture/backend.h"
 #include "capture/event-ring.h"
 #include "capture/events.h"
+#include "capture/record-queue.h"
 #include "capture/tracee.h"
 #include "capture/user-shot.h"
 
@@ -28,6 +33,7 @@
 #define STOP_SPINS 200		/* times to look for a stop before sleeping */
 #define STOP_SLICE_MS 1		/* sleep while a stop is on its way */
 #define STOP_WAIT_MS 200	/* for stops under way at the end */
+#define HOLD_NS 100000000ULL	/* a record does not wait longer for a thread that does not stop */
 #define PEEK_INTERVAL_NS 1000000000ULL
 #define PAGE 4096UL
 #define CACHE_PAGES 32
@@ -53,13 +59,15 @@ struct ptrace_thread {
 	struct event_overflow overflow;	/* that the stop is for */
 	u64 percpu;			/* guest's per-CPU base, once seen */
 	u64 kernel_gs_base, lstar;	/* as of the last look into the host kernel */
-	u64 peek_time;
+	u64 peek_time;			/* ns; 0: not yet looked */
+	bool peek_due;
 };
 
 struct ptrace_mode {
 	int epoll_fd;
 	struct shot shot;
 	struct page_cache cache;
+	struct record_queue queue;	/* taken and not yet delivered */
 	u64 nr_taken;	/* samples of all VMs */
 	unsigned int nr_stopping;
 };
@@ -149,25 +157,28 @@ static int read_run(const struct ptrace_thread *t, struct vcpu_regs *regs, bool 
 	return 0;
 }
 
-/*
- * What kvm_run lacks, from the host kernel's memory where that has it. They hardly ever change, and
- * looking is slow.
- */
-static void add_hidden_regs(struct capture *capture, struct ptrace_thread *t,
-			    struct vcpu_regs *regs)
+/* What kvm_run lacks, from the host kernel's memory where that has it. */
+static void peek(struct capture *capture, struct ptrace_thread *t)
 {
 	struct vm_vcpu vcpu = { .id = t->thread->id, .kvm_vcpu = t->thread->kvm_vcpu };
 	struct vcpu_regs peeked;
 
-	if (t->overflow.time - t->peek_time >= PEEK_INTERVAL_NS) {
-		t->peek_time = t->overflow.time;
-		if (!vm_host_peek_regs(capture->host, &vcpu, &peeked)) {
-			t->lstar = peeked.x86.lstar;
-			/* In user mode it is what GS base is in the kernel. */
-			t->kernel_gs_base = peeked.user ? peeked.x86.kernel_gs_base :
-							  peeked.x86.gs_base;
-		}
-	}
+	t->peek_time = t->overflow.time;
+	t->peek_due = false;
+	if (vm_host_peek_regs(capture->host, &vcpu, &peeked))
+		return;
+	t->lstar = peeked.x86.lstar;
+	/* In user mode it is what GS base is in the kernel. */
+	t->kernel_gs_base = peeked.user ? peeked.x86.kernel_gs_base : peeked.x86.gs_base;
+}
+
+/* They hardly ever change, and looking is slow: but for the first time, not while it is stopped. */
+static void add_hidden_regs(struct capture *capture, struct ptrace_thread *t,
+			    struct vcpu_regs *regs)
+{
+	if (!t->peek_time)
+		peek(capture, t);
+	t->peek_due = t->overflow.time - t->peek_time >= PEEK_INTERVAL_NS;
 	regs->x86.lstar = t->lstar;
 	regs->x86.kernel_gs_base = regs->user ? t->kernel_gs_base : 0;
 }
@@ -230,7 +241,7 @@ static bool filtered(const struct capture *capture, const struct vcpu_regs *regs
 	return regs->user ? event->exclude_user : event->exclude_kernel;
 }
 
-/* The thread has stopped: takes the sample, lets it go on, and hands the sample on. */
+/* The thread has stopped: takes the sample, and lets it go on. */
 static void sample_stopped(struct capture *capture, struct ptrace_thread *t)
 {
 	struct ptrace_mode *mode = capture->mode;
@@ -244,10 +255,11 @@ static void sample_stopped(struct capture *capture, struct ptrace_thread *t)
 		counts->lost_stop++;
 	} else if (filtered(capture, &wire->regs)) {
 		counts->filtered++;
+	} else if (!record_queue_put(&mode->queue, wire, wire->size)) {
+		counts->lost_ring++;
 	} else {
 		counts->samples++;
 		mode->nr_taken++;
-		capture_deliver(capture, wire, wire->size);
 	}
 }
 
@@ -312,16 +324,49 @@ static void drain_ring(struct capture *capture, struct ptrace_thread *t, bool en
 		vec_for_each(&(*guest_)->threads, thread_)                    \
 			for (struct ptrace_thread *t = (*thread_)->mode; t; t = NULL)
 
+static void check_stops(struct capture *capture)
+{
+	for_each_thread(capture, t)
+		check_stop(capture, t);
+}
+
 /* Most stops come at once: wait for them awake for a little while. */
 static void reap_stops(struct capture *capture)
 {
 	struct ptrace_mode *mode = capture->mode;
 
 	for (int i = 0; mode->nr_stopping && i < STOP_SPINS; i++) {
-		for_each_thread(capture, t)
-			check_stop(capture, t);
+		check_stops(capture);
 		if (mode->nr_stopping)
 			sched_yield();
+	}
+}
+
+/*
+ * Hands on what has been taken, all of it or as long as no stop is on its way. A thread that does
+ * not stop for long is no reason to hold records back for ever: then it may have to wait for one.
+ */
+static void deliver(struct capture *capture, bool all)
+{
+	struct ptrace_mode *mode = capture->mode;
+	const struct wire_sample *wire;
+	size_t size;
+
+	while ((wire = record_queue_first(&mode->queue, &size))) {
+		if (mode->nr_stopping)
+			check_stops(capture);
+		if (mode->nr_stopping && !all && clock_now_ns() - wire->time < HOLD_NS)
+			return;
+		capture_deliver(capture, wire, size);
+		record_queue_drop(&mode->queue);
+	}
+}
+
+static void refresh_hidden_regs(struct capture *capture)
+{
+	for_each_thread(capture, t) {
+		if (t->peek_due)
+			peek(capture, t);
 	}
 }
 
@@ -332,12 +377,17 @@ static int ptrace_open(struct capture *capture, const char **ret_why)
 	*ret_why = "out of memory";
 	if (!mode)
 		return -ENOMEM;
+	if (record_queue_init(&mode->queue, capture->options.ring_bytes)) {
+		free(mode);
+		return -ENOMEM;
+	}
 	mode->cache.env.read = cache_read;
 	mode->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (mode->epoll_fd < 0) {
 		int err = -errno;
 
 		*ret_why = "no more file descriptors";
+		record_queue_deinit(&mode->queue);
 		free(mode);
 		return err;
 	}
@@ -350,6 +400,7 @@ static void ptrace_close(struct capture *capture)
 	struct ptrace_mode *mode = capture->mode;
 
 	close(mode->epoll_fd);
+	record_queue_deinit(&mode->queue);
 	free(mode);
 	capture->mode = NULL;
 }
@@ -489,6 +540,9 @@ static int poll_once(struct capture *capture, int timeout_ms)
 			epoll_ctl(mode->epoll_fd, EPOLL_CTL_DEL, t->thread->event_fd, NULL);
 	}
 	reap_stops(capture);
+	deliver(capture, false);
+	if (!mode->nr_stopping)
+		refresh_hidden_regs(capture);
 	return nr < 0 ? nr : mode->nr_taken != taken;
 }
 
@@ -506,6 +560,11 @@ static int ptrace_poll(struct capture *capture, int timeout_ms)
 	return done < 0 ? done : 0;
 }
 
+static void ptrace_drain(struct capture *capture)
+{
+	deliver(capture, true);
+}
+
 const struct capture_backend capture_ptrace_backend = {
 	.open = ptrace_open,
 	.close = ptrace_close,
@@ -515,4 +574,5 @@ const struct capture_backend capture_ptrace_backend = {
 	.start = ptrace_start,
 	.stop = ptrace_stop,
 	.poll = ptrace_poll,
+	.drain = ptrace_drain,
 };
