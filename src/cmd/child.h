@@ -16,7 +16,10 @@ struct child {
 /* Forks; the child waits at the gate. Ctrl-C reaches it as it reaches us: same process group. */
 int child_prepare(struct child *child, char **argv);
 
-/* Lets it exec. The error of a failed exec (ENOENT) comes back here. */
+/*
+ * Lets it exec. The error of a failed exec (ENOENT) comes back here. -EPIPE: it has ended while it
+ * waited, as by Ctrl-C; SIGPIPE must be ignored.
+ */
 int child_start(struct child *child);
 
 /* True once it has ended; *@ret_status as of wait(2). */

@@ -100,10 +100,11 @@ static const struct command_spec spec = {
 };
 
 static volatile sig_atomic_t interrupted;	/* how often */
+static volatile sig_atomic_t interrupted_by;	/* the last signal */
 
 static void on_interrupt(int number)
 {
-	(void)number;
+	interrupted_by = number;
 	interrupted = MIN(interrupted + 1, 2);
 }
 
@@ -111,6 +112,11 @@ static void on_interrupt(int number)
 static bool in_hurry(void)
 {
 	return interrupted > 1;
+}
+
+static bool is_interrupted(void)
+{
+	return interrupted;
 }
 
 /* Without SA_RESTART: a signal must wake the poll. */
@@ -370,21 +376,52 @@ static void say_end(const struct recorder *recorder)
 	}
 }
 
+/* After a recording; what it added or used itself stays in any case. */
+static void limit_cache(struct symcache *cache)
+{
+	const struct symcache_limits limits = { .max_size = opt.cache_size, .ours_only = true };
+	struct symcache_pruned pruned = { 0 };
+	int err = opt.cache_size ? symcache_prune(cache, &limits, &pruned) : 0;
+
+	if (err)
+		log_warning("old symbols in %s could not be removed: %s", symcache_dir(cache),
+			    error_text(err));
+	if (pruned.nr)
+		log_notice("%zu entries of %s that were not used for long were removed, %.1f MB "
+			   "(see --cache-size)", pruned.nr, symcache_dir(cache),
+			   pruned.bytes / 1e6);
+}
+
+/*
+ * Ctrl-C or the like before there was a recording; there is no file, and the command has not run.
+ * Most errors then come of that, too.
+ */
+static int status_not_begun(void)
+{
+	if (!interrupted)
+		return STATUS_FAILURE;
+	log_notice("interrupted before the recording began");
+	return 128 + interrupted_by;
+}
+
 static int begin(struct recorder *recorder, struct child *child, char **command)
 {
 	int err = privileges_drop();
 
 	if (err)
 		log_debug("privileges are kept: %s", error_text(err));
+	if (interrupted)
+		return -EINTR;
 	err = recorder_start(recorder);
 	if (err)
 		return log_error_errno(err, "cannot start sampling");
-	if (!command[0])
-		return 0;
-	err = child_start(child);
-	if (err)
-		return log_error_errno(err, "cannot run %s", command[0]);
-	return 0;
+	if (interrupted)
+		return -EINTR;
+	err = command[0] ? child_start(child) : 0;
+	if (err && !interrupted)
+		log_error("cannot run %s: %s", command[0],
+			  err == -EPIPE ? "it was ended before it started" : error_text(err));
+	return err;
 }
 
 static int child_status(int status)
@@ -392,15 +429,15 @@ static int child_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-static int record(struct recorder *recorder, const struct capture_event *event,
+static int record(struct recorder *recorder, const struct recorder_options *options,
 		  const char *event_why, struct child *child, char **command)
 {
 	int err, finish_err, status = 0;
 
 	err = begin(recorder, child, command);
 	if (err)
-		return STATUS_FAILURE;
-	say_start(recorder, event, event_why);
+		return status_not_begun();
+	say_start(recorder, &options->capture.event, event_why);
 	err = run(recorder, child, &status);
 	if (err == -ESRCH) {
 		log_notice("every recorded guest has ended");
@@ -410,6 +447,7 @@ static int record(struct recorder *recorder, const struct capture_event *event,
 	if (err)
 		log_error_errno(err, "recording ended early");
 	say_end(recorder);
+	limit_cache(options->symcache);
 	if (err || finish_err)
 		return STATUS_FAILURE;
 	return child_status(status);
@@ -426,16 +464,16 @@ static int record_guests(struct recorder_options *options, const char *event_why
 	int err;
 
 	err = vm_host_open(&host, &why);
-	if (err) {
+	if (err && !interrupted)
 		log_error("cannot look at this host's guests: %s", why ? why : error_text(err));
-		return STATUS_FAILURE;
-	}
+	if (err || interrupted)
+		return status_not_begun();
 	err = recorder_create(host, options, &recorder, &why);
-	if (err) {
+	if (err && !interrupted)
 		log_error("cannot record: %s (%s)", why, error_text(err));
-		return STATUS_FAILURE;
-	}
-	return record(recorder, &options->capture.event, event_why, child, command);
+	if (err)
+		return status_not_begun();
+	return record(recorder, options, event_why, child, command);
 }
 
 /* $XDG_CACHE_HOME/kvmprof or ~/.cache/kvmprof; NULL, and no cache, when neither is set. */
@@ -450,22 +488,6 @@ static char *kernel_cache_dir(void)
 	else if (home && *home == '/')
 		n = asprintf(&dir, "%s/.cache/kvmprof", home);
 	return n < 0 ? NULL : dir;
-}
-
-/* After a recording; what it added or used itself stays in any case. */
-static void limit_cache(struct symcache *cache)
-{
-	const struct symcache_limits limits = { .max_size = opt.cache_size, .ours_only = true };
-	struct symcache_pruned pruned = { 0 };
-	int err = opt.cache_size ? symcache_prune(cache, &limits, &pruned) : 0;
-
-	if (err)
-		log_warning("old symbols in %s could not be removed: %s", symcache_dir(cache),
-			    error_text(err));
-	if (pruned.nr)
-		log_notice("%zu entries of %s that were not used for long were removed, %.1f MB "
-			   "(see --cache-size)", pruned.nr, symcache_dir(cache),
-			   pruned.bytes / 1e6);
 }
 
 static int create_sources(struct symbol_sources **ret)
@@ -486,7 +508,7 @@ static int record_with_caches(struct recorder_options *options, const char *even
 	_cleanup_(symcache_destroy) struct symcache *symcache = NULL;
 	_cleanup_(symbol_sources_destroy) struct symbol_sources *sources = NULL;
 	_cleanup_free_ char *dir = kernel_cache_dir();
-	int err, status;
+	int err;
 
 	err = guest_cache_create(dir, &kernels);
 	if (!err)
@@ -500,9 +522,7 @@ static int record_with_caches(struct recorder_options *options, const char *even
 	options->kernels = kernels;
 	options->symcache = symcache;
 	options->sources = sources;
-	status = record_guests(options, event_why, child, command);
-	limit_cache(symcache);
-	return status;
+	return record_guests(options, event_why, child, command);
 }
 
 int cmd_record(int argc, char **argv)
@@ -524,6 +544,7 @@ int cmd_record(int argc, char **argv)
 	options.name = opt.vm;
 	options.all = opt.all;
 	options.path = opt.output;
+	options.cancelled = is_interrupted;
 	options.on_notice = say_notice;
 	if (fill_kick_signal(&options.kick_signal) || fill_capture(&options.capture, &event_why) ||
 	    check_output())

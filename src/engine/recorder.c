@@ -562,12 +562,20 @@ static int open_capture(struct recorder *recorder, const char **ret_why)
 			      ret_why);
 }
 
+/* To look at one guest can take seconds; Ctrl-C shall not wait for all of them. */
+static int check_cancelled(const struct recorder *recorder)
+{
+	return recorder->options.cancelled && recorder->options.cancelled() ? -EINTR : 0;
+}
+
 /* Without -a: all that was asked for, or nothing. */
 static int add_asked(struct recorder *recorder, struct vm_list *list, const char **ret_why)
 {
 	vec_for_each(&list->vms, place) {
-		int err = check_vm(recorder, *place, ret_why);
+		int err = check_cancelled(recorder);
 
+		if (!err)
+			err = check_vm(recorder, *place, ret_why);
 		if (!err)
 			err = add_target(recorder, place, ret_why);
 		if (err)
@@ -587,8 +595,11 @@ static int add_all(struct recorder *recorder, struct vm_list *list, const char *
 	vec_for_each(&list->vms, place) {
 		const char *why;
 		bool fit = !check_vm(recorder, *place, &why);
-		int err = try_target(recorder, place, 1, &why);
+		int err;
 
+		if (check_cancelled(recorder))
+			return -EINTR;
+		err = try_target(recorder, place, 1, &why);
 		if (err && err != -ESRCH && fit && !first) {
 			first = err;
 			*ret_why = why;
@@ -615,6 +626,8 @@ int recorder_create(struct vm_host *host, const struct recorder_options *options
 	err = scan(recorder, &list);
 	if (err == -ESRCH)
 		err = no_vm(options, ret_why);
+	if (!err)
+		err = check_cancelled(recorder);
 	if (!err)
 		err = select_vms(recorder, &list, ret_why);
 	if (!err)

@@ -41,6 +41,7 @@ struct recorder_options {
 	struct symbol_sources *sources;	/* of guests' files; NULL: their memory only */
 	const char *const *cmdline;
 
+	bool (*cancelled)(void);	/* whether creating shall end, with -EINTR; may be NULL */
 	recorder_notice_fn on_notice;	/* may be NULL */
 	void *notice_arg;
 };

@@ -90,6 +90,28 @@ static void test_never_started(void **state)
 	expect_gone(pid);
 }
 
+/* Ctrl-C ends it at the gate, as it would end the command. */
+static void test_ended_before_start(void **state)
+{
+	char *argv[] = { (char *)"true", NULL };
+	struct child child = { 0 };
+	siginfo_t info;
+	int status;
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(child_prepare(&child, argv), 0);
+	assert_false(child_ended(&child, &status));
+	assert_int_equal(kill(child.pid, SIGINT), 0);
+	assert_int_equal(waitid(P_PID, child.pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(child_start(&child), -EPIPE);
+	assert_true(child_ended(&child, &status));
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGINT);
+	child_deinit(&child, NULL);
+	signal(SIGPIPE, SIG_DFL);
+}
+
 /* It ignores SIGTERM: a hurry kills it, and so does time. Neither its parent nor its group. */
 static void test_ignores_sigterm(void **state)
 {
@@ -119,6 +141,7 @@ int main(void)
 		cmocka_unit_test(test_ends_by_itself),
 		cmocka_unit_test(test_no_such_program),
 		cmocka_unit_test(test_never_started),
+		cmocka_unit_test(test_ended_before_start),
 		cmocka_unit_test(test_ignores_sigterm),
 	};
 

@@ -1,0 +1,25 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# A recording that cannot begin: no file, and the command after -- does not run. With or without KVM.
+set -eu
+. "$SRC/tests/lib/tap.sh"
+
+cd "$TMPDIR"
+HOME=$TMPDIR
+export HOME
+unset XDG_CACHE_HOME
+guest=no-guest-has-this-name-$$
+
+status 'no such guest' 1 "$KVMPROF" record --vm "$guest" -o out.data -- touch ran
+same 'the command has not run, and there is no file' '' "$(ls)"
+status 'the same without a command' 1 "$KVMPROF" record --vm "$guest" -o out.data
+same 'and no file' '' "$(ls)"
+status 'no folder for the file' 1 "$KVMPROF" record --vm "$guest" -o no/out.data -- touch ran
+contains 'is said' "$tap_output" 'cannot write no/out.data'
+same 'before anything is done' '' "$(ls)"
+status 'an option of ours after the command is the command'"'"'s' 1 \
+	"$KVMPROF" record --vm "$guest" touch ran --no-such-option
+status 'but not before it' 2 "$KVMPROF" record --no-such-option touch ran
+same 'neither has run' '' "$(ls)"
+
+tap_done
