@@ -7,9 +7,8 @@
 
 #include "base/clock.h"
 #include "base/errors.h"
-#include "base/escape.h"
 #include "base/log.h"
-#include "base/strbuf.h"
+#include "engine/output-path.h"
 #include "engine/recording.h"
 #include "engine/refusals.h"
 #include "mem/process.h"
@@ -63,29 +62,18 @@ static void target_destroy(struct target *target)
 	free(target);
 }
 
-/*
- * "PATH", or "PATH.NAME" when there can be several. A guest that was recorded before (it booted
- * another kernel, or one of the same name ended) gets ".2" and so on at the end.
- */
+/* A guest that booted another kernel has more than one, and so have VMs of one name. */
 static int choose_path(const struct recorder *recorder, const struct vm *vm, char **ret)
 {
-	_cleanup_strbuf_ struct strbuf path = STRBUF_INIT;
-	char name[VM_NAME_LEN];
-	unsigned int same = 0;
+	_cleanup_free_ const char **paths = calloc(recorder->targets.nr + 1, sizeof(*paths));
+	struct output_paths taken = { paths, 0 };
 
-	strbuf_adds(&path, recorder->options.path);
-	if (recorder->several) {
-		escape_path_component(vm->name, name, sizeof(name));
-		strbuf_addf(&path, ".%s", name);
-	}
-	vec_for_each(&recorder->targets, target)
-		same += !recorder->several || !strcmp((*target)->vm->name, vm->name);
-	if (same)
-		strbuf_addf(&path, ".%u", same + 1);
-	if (strbuf_error(&path))
+	if (!paths)
 		return -ENOMEM;
-	*ret = strbuf_steal(&path, NULL);
-	return 0;
+	vec_for_each(&recorder->targets, target)
+		paths[taken.nr++] = (*target)->path;
+	return output_path_choose(recorder->options.path, recorder->several ? vm->name : NULL,
+				  &taken, ret);
 }
 
 static int create_recording(struct recorder *recorder, struct target *target)

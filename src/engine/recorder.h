@@ -35,7 +35,7 @@ struct recorder_options {
 
 	struct capture_options capture;	/* .mode may be CAPTURE_AUTO */
 	int kick_signal;		/* for VMMs that catch it; 0: what each is known to use */
-	const char *path;		/* of the file; with several VMs "PATH.NAME" */
+	const char *path;		/* of the file; with several see engine/output-path.h */
 	struct guest_cache *kernels;	/* guest kernels parsed before; may be NULL */
 	struct symcache *symcache;	/* where guests' symbols go; may be NULL */
 	struct symbol_sources *sources;	/* of guests' files; NULL: their memory only */
