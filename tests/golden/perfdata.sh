@@ -26,7 +26,7 @@ first_sample() {
 # shares: "percentage comm symbol" of the flat report
 shares() {
 	run_perf report --stdio --no-children -g none --sort comm,sym -F overhead,comm,sym |
-		awk '/%/ { sub(/ \[[k.]\]/, ""); $1 = $1; print }' | sort -rn
+		awk '/^[^#]*%/ { sub(/ \[[k.]\]/, ""); $1 = $1; print }' | sort -rn
 }
 
 # right_names WHAT: the checks that hold for every kernel
