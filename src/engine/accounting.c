@@ -41,6 +41,7 @@ void accounting_sum(struct accounting *accounting, const struct accounting *othe
 	accounting->moved += other->moved;
 	accounting->unverified += other->unverified;
 	accounting->no_task += other->no_task;
+	accounting->no_memory += other->no_memory;
 }
 
 u64 accounting_complete(const struct accounting *accounting)
@@ -129,6 +130,7 @@ void accounting_write(const struct accounting *accounting, const struct capture_
 		{ "registers later than the event", accounting->moved },
 		{ "chains with an unchecked return address", accounting->unverified },
 		{ "samples without a guest task", accounting->no_task },
+		{ "samples whose process did not fit into memory", accounting->no_memory },
 	};
 
 	strbuf_addf(out, "events: %llu\nsamples: %llu\n", (unsigned long long)counts->events,

@@ -19,6 +19,7 @@ struct accounting {
 	u64 moved;			/* registers later than the event */
 	u64 unverified;			/* chains with a return address that could not be checked */
 	u64 no_task;			/* samples without a guest task */
+	u64 no_memory;			/* samples whose process we had no memory for */
 };
 
 void accounting_add(struct accounting *accounting, const struct sample *sample,

@@ -15,6 +15,9 @@
 
 #define NO_TASK_PID 0xffffffffU	/* perf prints it as -1 */
 
+#define MAX_COMMS 262144	/* threads whose name is remembered; then from the start */
+#define MAX_MODULES 65536	/* records of modules: a guest can move its own about */
+
 #define FOREIGN_MAX 16	/* so many samples in a row are another kernel, not a glitch */
 
 struct recording {
@@ -38,6 +41,7 @@ struct recording {
 	bool wants_refresh;
 	u32 foreign;			/* samples in a row whose system-call entry is elsewhere */
 	int symbols_error;		/* why symbols are missing from the cache */
+	u64 modules_left_out;
 	u64 lost;			/* events that the records of losses tell of */
 	int error;			/* first write error */
 	struct chain chain;
@@ -188,6 +192,11 @@ static int write_modules(struct recording *recording, u64 time)
 		bool is_new;
 		int err;
 
+		if (recording->modules.nr >= MAX_MODULES) {
+			recording->modules_left_out +=
+				!hashmap_get(&recording->modules, module->start.addr);
+			continue;
+		}
 		if (!hashmap_put(&recording->modules, module->start.addr, &is_new))
 			return -ENOMEM;
 		if (!is_new)
@@ -256,6 +265,8 @@ static int write_comm(struct recording *recording, const struct wire_sample *wir
 
 	copy_comm(wire, comm);
 	hash = hash_bytes(comm, strlen(comm));
+	if (recording->comms.nr >= MAX_COMMS)
+		hashmap_clear(&recording->comms);
 	last = hashmap_put(&recording->comms, (u64)pid << 32 | tid, &is_new);
 	if (!last)
 		return -ENOMEM;
@@ -335,7 +346,20 @@ static void make_note(const struct wire_sample *wire, const struct chain *chain,
 	};
 }
 
-static int write_sample(struct recording *recording, const struct sample *sample)
+/*
+ * How much there is to remember is a guest's choice: without memory for it a sample is written as
+ * it is, and counted. Only the writer's errors end a recording.
+ */
+static int bear_no_memory(struct recording *recording, int err, bool *short_of)
+{
+	if (err != -ENOMEM)
+		return err;
+	recording->accounting.no_memory += !*short_of;
+	*short_of = true;
+	return 0;
+}
+
+static int write_sample(struct recording *recording, const struct sample *sample, bool short_of)
 {
 	const struct wire_sample *wire = sample->wire;
 	bool task = wire->flags & WIRE_F_TASK;
@@ -356,6 +380,7 @@ static int write_sample(struct recording *recording, const struct sample *sample
 	int err;
 
 	err = write_comm(recording, wire, out.pid, out.tid);
+	err = bear_no_memory(recording, err, &short_of);
 	if (err)
 		return err;
 	make_note(wire, &recording->chain, &note);
@@ -364,16 +389,20 @@ static int write_sample(struct recording *recording, const struct sample *sample
 
 int recording_add(struct recording *recording, const struct sample *sample)
 {
+	bool short_of = false;
+
 	if (recording->error)
 		return recording->error;
 	set_space(recording, sample->wire);
 	notice_change(recording, sample->wire);
-	recording->error = userland_enter(recording->userland, sample->wire);
+	recording->error = bear_no_memory(recording,
+					  userland_enter(recording->userland, sample->wire),
+					  &short_of);
 	if (recording->error)
 		return recording->error;
 	unwind_sample(&recording->unwinder, sample, &recording->chain);
 	accounting_add(&recording->accounting, sample, &recording->chain);
-	recording->error = write_sample(recording, sample);
+	recording->error = write_sample(recording, sample, short_of);
 	return recording->error;
 }
 
@@ -454,6 +483,9 @@ int recording_finish(struct recording *recording, const struct capture_counts *c
 	accounting_write(&recording->accounting, counts, &text);
 	userland_get_counts(recording->userland, &userland);
 	userland_counts_write(&userland, &text);
+	if (recording->modules_left_out)
+		strbuf_addf(&text, "kernel modules left out: %llu\n",
+			    (unsigned long long)recording->modules_left_out);
 	err = strbuf_error(&text);
 	if (!err)
 		err = perfdata_writer_set_accounting(recording->writer, strbuf_cstr(&text));

@@ -52,7 +52,10 @@ int recording_refresh(struct recording *recording);
 /* Whether samples came from another kernel than the identified one: the guest was rebooted. */
 bool recording_kernel_changed(const struct recording *recording);
 
-/* Unwinds and writes one sample. The first write error sticks and is returned from then on. */
+/*
+ * Unwinds and writes one sample. The first write error sticks and is returned from then on. Nothing
+ * else ends a recording: what there is no memory for is left out and counted.
+ */
 int recording_add(struct recording *recording, const struct sample *sample);
 
 /*

@@ -345,6 +345,14 @@ static int note_exec(struct userland *userland, const struct wire_task *task, u6
 				    time);
 }
 
+/* Memory is what a guest can make us run out of, now: next time it may be there. */
+static int keep_error(struct userland *userland, int err)
+{
+	if (err && err != -ENOMEM)
+		userland->error = err;
+	return err;
+}
+
 int userland_enter(struct userland *userland, const struct wire_sample *wire)
 {
 	struct process *process;
@@ -361,10 +369,8 @@ int userland_enter(struct userland *userland, const struct wire_sample *wire)
 		err = find_process(userland, (u32)wire->task.pid, wire->task.mm, &process);
 	if (!err && (wire->time >= process->next_check || !process->next_check))
 		err = check(userland, process);
-	if (err) {
-		userland->error = err;
-		return err;
-	}
+	if (err)
+		return keep_error(userland, err);
 	process->used = wire->time;
 	userland->current = process;
 	return userland->error;
@@ -389,15 +395,16 @@ int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_r
 	struct process *process = userland->current;
 	const struct guest_mapping *mapping;
 	struct object *object;
+	int err;
 
 	if (!process)
 		return -ENODATA;
 	mapping = find_mapping(process, pc);
 	if (!mapping && may_check(userland, process)) {
 		/* Mapped since we looked. */
-		userland->error = check(userland, process);
-		if (userland->error)
-			return userland->error;
+		err = keep_error(userland, check(userland, process));
+		if (err)
+			return err;
 		mapping = find_mapping(process, pc);
 	}
 	if (!mapping)

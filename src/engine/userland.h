@@ -39,7 +39,8 @@ DEFINE_CLEANUP(struct userland *, userland_destroy)
 
 /*
  * Makes the process of @wire the one that userland_find_row() is about, and writes what is new of
- * it. The errors are those of the writer: a process that cannot be read has no mappings.
+ * it. The errors are those of the writer, which stick: a process that cannot be read has no
+ * mappings. -ENOMEM does not stick; nothing is known of the process then, until the next sample.
  */
 int userland_enter(struct userland *userland, const struct wire_sample *wire);
 

@@ -15,6 +15,7 @@
 #include "mem/fake.h"
 #include "perfdata/format.h"
 #include "perfdata/reader.h"
+#include "starve.h"
 
 #define NS_PER_S 1000000000ULL
 
@@ -54,16 +55,27 @@ static int teardown(void **state)
 	return rmdir(place->dir);
 }
 
-static void add_sample(struct place *place, u64 time)
+static void add_sample_starving(struct place *place, u64 time, bool starving)
 {
 	struct build_sample build;
 	struct sample sample;
+	int err;
 
 	build_sample_init(&build, 0xffffffff81000010, 0xffffc90000003f00);
 	build.wire.time = time;
 	assert_int_equal(build_sample_finish(&build, &sample), 0);
-	assert_int_equal(recording_add(place->recording, &sample), 0);
+	if (starving && !starve_begin())
+		skip();
+	err = recording_add(place->recording, &sample);
+	if (starving)
+		starve_end();
+	assert_int_equal(err, 0);
 	build_sample_deinit(&build);
+}
+
+static void add_sample(struct place *place, u64 time)
+{
+	add_sample_starving(place, time, false);
 }
 
 /* A record for each time that there was something new, and all of them are all. */
@@ -118,11 +130,35 @@ static void test_nothing_lost(void **state)
 		assert_int_not_equal(record.kind, PERFDATA_LOST);
 }
 
+/* What a sample's process takes in memory is the guest's choice, and no reason to end. */
+static void test_no_memory(void **state)
+{
+	const struct capture_counts counts = { .events = 2, .samples = 2 };
+	_cleanup_(perfdata_reader_close) struct perfdata_reader *reader = NULL;
+	unsigned int kinds[PERFDATA_SAMPLE + 16] = { 0 };
+	struct place *place = *state;
+	struct perfdata_record record;
+
+	add_sample_starving(place, NS_PER_S, true);
+	assert_int_equal(recording_accounting(place->recording)->no_memory, 1);
+	add_sample(place, 2 * NS_PER_S);
+	assert_int_equal(recording_accounting(place->recording)->no_memory, 1);
+	assert_int_equal(recording_finish(place->recording, &counts), 0);
+	assert_int_equal(perfdata_reader_open(place->path, &reader, NULL), 0);
+	while (perfdata_reader_next(reader, &record) > 0)
+		kinds[MIN((size_t)record.kind, ARRAY_SIZE(kinds) - 1)]++;
+	assert_int_equal(kinds[PERFDATA_SAMPLE], 2);
+	assert_int_equal(kinds[PERFDATA_COMM], 1);
+	assert_non_null(strstr(perfdata_reader_string(reader, PERFDATA_FEATURE_ACCOUNTING),
+			       "samples whose process did not fit into memory: 1"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_lost, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

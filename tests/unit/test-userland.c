@@ -15,6 +15,7 @@
 #include "build-process.h"
 #include "engine/userland.h"
 #include "perfdata/reader.h"
+#include "starve.h"
 
 #define USUAL 6			/* 6.12's form */
 #define PAGE 4096ULL
@@ -295,6 +296,28 @@ static void test_many(void **state)
 	assert_int_equal(counts.failed, USERLAND_MAX_PROCESSES);
 }
 
+/* Which a guest can bring about: it ends nothing, and nothing of it stays. */
+static void test_no_memory(void **state)
+{
+	struct fixture *f = *state;
+	struct userland_counts counts;
+	int err, find_err;
+	s32 offset;
+
+	cache_all(f);
+	if (!starve_begin())
+		skip();
+	err = userland_enter(f->userland, &f->wire);
+	find_err = find(f, TEXT + FUNCTION, &offset);
+	starve_end();
+	assert_int_equal(err, -ENOMEM);
+	assert_int_equal(find_err, -ENODATA);
+	enter(f, 2 * NS_PER_S);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), 0);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.processes, 1);
+}
+
 static void test_counts_text(void **state)
 {
 	const struct userland_counts counts = { .processes = 3, .objects.partial = 2 };
@@ -313,6 +336,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(rules),	    TEST(nothing_cached), TEST(new_mapping),
 		TEST(exec),	    TEST(no_user_space),  TEST(many),
+		TEST(no_memory),
 		cmocka_unit_test(test_counts_text),
 	};
 
