@@ -20,6 +20,7 @@
 #define NOTE_LOST_NS 200000000ULL	/* how soon a file tells of events that were lost */
 #define PATIENCE 4			/* rescans before a VM that came meanwhile is given up */
 #define NR_PEEKS 8			/* vCPUs that are asked for the guest's kernel */
+#define MAX_KERNELS 32			/* that one VM may boot: each is a file, and a place */
 
 /* One VM that is or was recorded. Its place in the array is the wire records' vm index. */
 struct target {
@@ -122,7 +123,8 @@ static void identify(struct recorder *recorder, u32 index)
 	if (err)
 		log_debug("guest %s: kernel not identified: %s (%s)", target->vm->name, why,
 			  error_text(err));
-	else
+	/* Known it may be for all that: then what failed was to write of it. */
+	if (guest_kernel(recording_guest(target->recording))->os != GUEST_OS_UNKNOWN)
 		configure(recorder, index);
 }
 
@@ -224,13 +226,14 @@ static struct target *find_target(const struct recorder *recorder, const struct 
 	return NULL;
 }
 
-/* It booted another kernel, which is another recording: see restart(). */
-static bool was_target(const struct recorder *recorder, const struct vm *vm)
+/* How often it has booted another kernel, each of which is a recording: see restart(). */
+static unsigned int nr_kernels(const struct recorder *recorder, const struct vm *vm)
 {
+	unsigned int nr = 0;
+
 	vec_for_each(&recorder->targets, target)
-		if ((*target)->vm->kvm == vm->kvm && (*target)->vm->pid == vm->pid)
-			return true;
-	return false;
+		nr += (*target)->vm->kvm == vm->kvm && (*target)->vm->pid == vm->pid;
+	return nr;
 }
 
 /* Whether @vm can be recorded in the mode in use. */
@@ -238,6 +241,10 @@ static int check_vm(const struct recorder *recorder, const struct vm *vm, const 
 {
 	enum capture_mode mode = recorder->mode;
 
+	if (nr_kernels(recorder, vm) >= MAX_KERNELS) {
+		*ret_why = "it boots one kernel after the other";
+		return -E2BIG;
+	}
 	if (mode == CAPTURE_DEFERRED && recorder->options.kick_signal && !vm->kick_signal) {
 		*ret_why = "this VMM does not catch that signal, which would end it";
 		return -EPERM;
@@ -412,7 +419,7 @@ static void follow_list(struct recorder *recorder, struct vm_list *list)
 
 		if (find_target(recorder, *place, &index))
 			follow_target(recorder, index, TAKE_PTR(*place));
-		else if (recorder->options.all || was_target(recorder, *place))
+		else if (recorder->options.all || nr_kernels(recorder, *place))
 			try_target(recorder, place, PATIENCE, &why);
 	}
 	tell_unread(recorder, list, PATIENCE);
