@@ -75,6 +75,7 @@ static const char *const stop_texts[STOP_NR] = {
 	[STOP_STACK_CUT] = "stack copy cut",
 	[STOP_UNSUPPORTED] = "unsupported",
 	[STOP_NO_KERNEL] = "kernel not identified",
+	[STOP_RULE_UNKNOWN] = "rules not readable",
 };
 
 const char *stop_reason_text(unsigned int reason)

@@ -29,6 +29,7 @@ enum stop_reason {
 	STOP_STACK_CUT,		/* the copy of the stack ended first */
 	STOP_UNSUPPORTED,	/* a paging mode, stack or frame kind not known */
 	STOP_NO_KERNEL,		/* the guest's kernel has not been identified */
+	STOP_RULE_UNKNOWN,	/* whether a rule covers the address could not be read */
 	STOP_NR,
 };
 

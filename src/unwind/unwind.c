@@ -93,20 +93,21 @@ struct user_start {
 };
 
 /*
- * What capture walked by frame pointers. In the place of a chain by rule it has to show a frame
- * that holds.
+ * What capture walked by frame pointers. In the place of a chain by rule, which there is not for
+ * the reason @why, it has to show a frame that holds.
  */
 static enum stop_reason add_walked_frames(const struct unwinder *unwinder,
 					  const struct sample *sample,
-					  const struct user_start *start, struct chain *chain)
+					  const struct user_start *start, enum stop_reason why,
+					  struct chain *chain)
 {
 	u32 nr = chain->nr;
 	enum stop_reason stop;
 
 	if (!start->walked)
-		return STOP_NO_RULE;
+		return why;
 	stop = add_user_frames(unwinder, sample, 0, chain);
-	return start->by_rule && chain->nr == nr ? STOP_NO_RULE : stop;
+	return start->by_rule && chain->nr == nr ? why : stop;
 }
 
 #define SPLICE_FRAMES 3
@@ -135,6 +136,19 @@ static u32 find_splice(const struct sample *sample, const struct chain *chain, u
 }
 
 /*
+ * What capture walked above the copy's end, from its frame @first on. A caller without a frame
+ * pointer leads nowhere, where its rule would have led on, had the copy been longer.
+ */
+static enum stop_reason add_frames_above(const struct unwinder *unwinder,
+					 const struct sample *sample, u32 first,
+					 struct chain *chain)
+{
+	enum stop_reason stop = add_user_frames(unwinder, sample, first, chain);
+
+	return stop == STOP_BAD_POINTER || stop == STOP_BAD_RETURN ? STOP_STACK_CUT : stop;
+}
+
+/*
  * Without a rule, or a frame pointer that leads on, at the very first address the chain is what
  * capture walked; and what lies above the copy of the stack may be.
  */
@@ -142,21 +156,21 @@ static enum stop_reason add_user_chain(const struct unwinder *unwinder,
 				       const struct sample *sample,
 				       const struct user_start *start, struct chain *chain)
 {
+	enum stop_reason stop = STOP_NO_RULE;
 	u32 nr = chain->nr, splice = 0;
-	enum stop_reason stop;
 
 	if (start->by_rule) {
 		stop = unwind_user_x86(unwinder, sample, &start->regs, max_frames(unwinder), chain);
 		if (stop == STOP_STACK_CUT && start->walked)
 			splice = find_splice(sample, chain, nr);
 		if (splice)
-			return add_user_frames(unwinder, sample, splice, chain);
-		if (stop != STOP_NO_RULE || chain->nr != nr + 1)
+			return add_frames_above(unwinder, sample, splice, chain);
+		if ((stop != STOP_NO_RULE && stop != STOP_RULE_UNKNOWN) || chain->nr != nr + 1)
 			return stop;
 		chain->nr = nr;
 	}
 	add_frame(chain, start->pc, FRAME_USER, FRAME_F_INTERRUPTED);
-	return add_walked_frames(unwinder, sample, start, chain);
+	return add_walked_frames(unwinder, sample, start, stop, chain);
 }
 
 static void add_user_part(const struct unwinder *unwinder, const struct sample *sample,

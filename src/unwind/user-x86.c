@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The user part of a chain on x86-64: rows applied to registers and the copied stack. Neither rows
- * nor stack may be trusted. The walk ends because each step adds a frame, and early where they make
- * no sense, because the stack pointer must rise.
+ * The user part of a chain on x86-64: rows applied to registers and the copied stacks. Neither rows
+ * nor stacks may be trusted. The walk ends because each step adds a frame, and early where they
+ * make no sense, because the stack pointer must rise. Only a signal handler's frame may lead to
+ * another stack (sigaltstack()), and a stack that was left is not entered again.
  */
 #include "unwind/user-x86.h"
 
@@ -18,18 +19,24 @@
 #define SIGCONTEXT_SP 15
 #define SIGCONTEXT_IP 16
 
+/* What lies between a handler's frame and what it interrupted: AMX's state has 11 KiB. */
+#define SIGNAL_FRAME_MAX 16384
+
+#define FRAME_POINTER_REACH 65536	/* from RSP: beyond, RBP is just a number */
+
 struct user_walk {
 	const struct unwinder *unwinder;
 	const struct sample *sample;
-	const struct wire_stack *stack;
+	const struct wire_stack *stack;	/* the copy of the stack that RSP is on; NULL: none is */
+	u32 left;		/* bit n: copy n was left */
 	u64 gpr[USER_NR_GPRS];
 	u32 known;		/* bit n: gpr[n] holds the frame's value */
 	u64 pc;
 	bool exact;		/* pc was interrupted: it is not a return address */
 	u8 flags;		/* enum frame_flags of pc */
-	bool jumped;		/* a signal handler's frame led down to another stack */
 };
 
+/* The first copy, of the stack that user mode was left on. */
 static const struct wire_stack *find_stack(const struct sample *sample)
 {
 	const struct wire_sample *wire = sample->wire;
@@ -95,28 +102,50 @@ bool user_x86_find_pt_regs(const struct sample *sample, struct user_regs *ret)
 	return false;
 }
 
-/* Why [@addr, @addr + @size) is not in the copy. */
+/* Why @addr is not in a copy. */
 static enum stop_reason missing_reason(const struct user_walk *w, u64 addr)
 {
-	u8 stop = w->stack->stop;
+	const struct wire_stack *stack = w->stack;
 
-	if (addr < w->stack->gva)
-		return w->jumped ? STOP_STACK_CUT : STOP_BAD_POINTER;
-	if (stop == STOP_NONE || stop == STOP_COMPLETE || stop >= STOP_NR)
+	if (!stack)
 		return STOP_STACK_CUT;
-	return stop;
+	if (addr < stack->gva || stack->stop == STOP_COMPLETE)
+		return STOP_BAD_POINTER;
+	return stack->stop == STOP_NONE || stack->stop >= STOP_NR ? STOP_STACK_CUT : stack->stop;
+}
+
+static const void *bytes_at(const struct user_walk *w, const struct wire_stack *stack, u64 addr,
+			    size_t size)
+{
+	u64 skip = addr - stack->gva;
+
+	if (addr < stack->gva || skip > stack->size || size > stack->size - skip)
+		return NULL;
+	return (const u8 *)w->sample->wire + stack->offset + skip;
+}
+
+/* In the stack that RSP is on, before any other: one may lie in a frame of another. */
+static const void *find_bytes(const struct user_walk *w, u64 addr, size_t size)
+{
+	const struct wire_sample *wire = w->sample->wire;
+	const void *bytes = w->stack ? bytes_at(w, w->stack, addr, size) : NULL;
+
+	for (unsigned int i = 0; i < wire->nr_stacks && !bytes; i++)
+		if (wire->stacks[i].kind == WIRE_STACK_USER && !(w->left & 1U << i))
+			bytes = bytes_at(w, &wire->stacks[i], addr, size);
+	return bytes;
 }
 
 static enum stop_reason read_stack(const struct user_walk *w, u64 addr, void *out, size_t size)
 {
-	const struct wire_stack *stack = w->stack;
-	u64 skip = addr - stack->gva;
+	const void *bytes;
 
 	if (addr % sizeof(u64) || addr >= USER_TOP)
 		return STOP_BAD_POINTER;
-	if (addr < stack->gva || skip > stack->size || size > stack->size - skip)
+	bytes = find_bytes(w, addr, size);
+	if (!bytes)
 		return missing_reason(w, addr);
-	memcpy(out, (const u8 *)w->sample->wire + stack->offset + skip, size);
+	memcpy(out, bytes, size);
 	return STOP_NONE;
 }
 
@@ -250,19 +279,65 @@ static void enter_caller(struct user_walk *w, const struct caller *caller)
 	w->known = caller->known;
 }
 
-/* The stack pointer rises; where a handler's frame ends it may go down, once. */
-static enum stop_reason check_sp(struct user_walk *w, u64 sp, bool interrupted)
+/* Another copy that holds @sp, one that was not left before one that was; NULL: none does. */
+static const struct wire_stack *find_other_stack(const struct user_walk *w, u64 sp, bool *ret_left)
 {
-	if (sp % sizeof(u64) && !interrupted)	/* what was interrupted may be at anything */
+	const struct wire_sample *wire = w->sample->wire;
+	const struct wire_stack *found = NULL;
+
+	*ret_left = true;
+	for (unsigned int i = 0; i < wire->nr_stacks && *ret_left; i++) {
+		const struct wire_stack *stack = &wire->stacks[i];
+
+		if (stack->kind != WIRE_STACK_USER || stack == w->stack ||
+		    sp - stack->gva >= stack->size)
+			continue;
+		found = stack;
+		*ret_left = w->left & 1U << i;
+	}
+	return found;
+}
+
+/* Whether @sp, where a signal came, is on the stack of the handler's frame. */
+static bool is_same_stack(const struct user_walk *w, u64 sp)
+{
+	const struct wire_stack *stack = w->stack;
+
+	if (!stack || sp <= w->gpr[X86_RSP])
+		return false;
+	return sp - stack->gva < stack->size ||
+	       (stack->stop != STOP_COMPLETE &&
+		sp - stack->gva - stack->size < SIGNAL_FRAME_MAX);
+}
+
+/* A handler's frame leads to @sp, where the signal came: on the same stack or on another. */
+static enum stop_reason return_to_sp(struct user_walk *w, u64 sp)
+{
+	const struct wire_stack *other;
+	bool left;
+
+	if (is_same_stack(w, sp))
+		return STOP_NONE;
+	other = find_other_stack(w, sp, &left);
+	if (other && left)
 		return STOP_BAD_POINTER;
+	/* Where no copy is, the walk ends. Down in a copy, or from none, is nonsense. */
+	if (!other && sp <= w->gpr[X86_RSP] && (!w->stack || sp >= w->stack->gva))
+		return STOP_BAD_POINTER;
+	if (w->stack)
+		w->left |= 1U << (w->stack - w->sample->wire->stacks);
+	w->stack = other;
+	return STOP_NONE;
+}
+
+/* A user address, and above the frame's but where the caller was interrupted. */
+static enum stop_reason check_sp(const struct user_walk *w, u64 sp, bool interrupted)
+{
 	if (sp < FIRST_PAGE || sp >= USER_TOP)
 		return STOP_BAD_POINTER;
-	if (sp > w->gpr[X86_RSP])
+	if (interrupted)	/* at any alignment, on any stack */
 		return STOP_NONE;
-	if (!interrupted || w->jumped)
-		return STOP_BAD_POINTER;
-	w->jumped = true;
-	return STOP_NONE;
+	return sp % sizeof(u64) || sp <= w->gpr[X86_RSP] ? STOP_BAD_POINTER : STOP_NONE;
 }
 
 /* A return address of 0 where the psABI's outermost frame has it: with RBP 0, by rule. */
@@ -294,8 +369,8 @@ static enum stop_reason step_call(struct user_walk *w, const struct cfi_row *row
 		return STOP_COMPLETE;
 	if (!row->interrupted)
 		stop = check_return(w, ra, &flags);
-	else if (!is_user_text(ra))
-		stop = STOP_BAD_RETURN;
+	else
+		stop = is_user_text(ra) ? return_to_sp(w, cfa) : STOP_BAD_RETURN;
 	if (stop != STOP_NONE)
 		return stop;
 	enter_caller(w, &caller);
@@ -320,6 +395,8 @@ static enum stop_reason step_sigcontext(struct user_walk *w, const struct cfi_ro
 		stop = check_sp(w, words[SIGCONTEXT_SP], true);
 	if (stop == STOP_NONE && !is_user_text(words[SIGCONTEXT_IP]))
 		stop = STOP_BAD_RETURN;
+	if (stop == STOP_NONE)
+		stop = return_to_sp(w, words[SIGCONTEXT_SP]);
 	if (stop != STOP_NONE)
 		return stop;
 	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
@@ -332,25 +409,46 @@ static enum stop_reason step_sigcontext(struct user_walk *w, const struct cfi_ro
 /*
  * Code without rules, such as what JIT compilers make: if RBP points at a saved RBP and a return
  * address after a call, then take them. An RBP of 0 in code that has called is the psABI's mark of
- * the outermost frame; in interrupted code it may just be a number.
+ * the outermost frame; in interrupted code it may just be a number. In code that has called, an RBP
+ * that points not far above the copy is taken for a frame pointer, too: then the copy is too short.
  */
 static enum stop_reason step_frame_pointer(struct user_walk *w)
 {
-	u64 bp = w->gpr[X86_RBP], frame[2];
+	u64 bp = w->gpr[X86_RBP], sp = w->gpr[X86_RSP], frame[2];
+	enum stop_reason stop;
 	u8 flags;
 
 	if (!is_known(w, X86_RBP))
 		return STOP_NO_RULE;
 	if (!bp && !w->exact)
 		return STOP_COMPLETE;
-	if (bp < w->gpr[X86_RSP] || read_stack(w, bp, frame, sizeof(frame)) != STOP_NONE ||
-	    check_return(w, frame[1], &flags) != STOP_NONE || flags != FRAME_F_RETURN)
+	if (bp < sp)
+		return STOP_NO_RULE;
+	stop = read_stack(w, bp, frame, sizeof(frame));
+	if (stop != STOP_NONE && stop != STOP_BAD_POINTER && !w->exact &&
+	    bp - sp < FRAME_POINTER_REACH)
+		return stop;
+	if (stop != STOP_NONE || check_return(w, frame[1], &flags) != STOP_NONE ||
+	    flags != FRAME_F_RETURN)
 		return STOP_NO_RULE;
 	w->gpr[X86_RSP] = bp + sizeof(frame);
 	w->gpr[X86_RBP] = frame[0];
 	w->known = 1U << X86_RSP | 1U << X86_RBP;
 	set_pc(w, frame[1], flags);
 	return STOP_NONE;
+}
+
+/* Why the rule at an address was not to be had, by find_user_row()'s error. */
+static enum stop_reason no_row_reason(int err)
+{
+	switch (err) {
+	case -EOPNOTSUPP:
+		return STOP_UNSUPPORTED;
+	case -ENODATA:
+		return STOP_RULE_UNKNOWN;
+	default:
+		return STOP_NO_RULE;
+	}
 }
 
 /* To the caller's frame: STOP_NONE, or why there is none. */
@@ -362,7 +460,7 @@ static enum stop_reason step(struct user_walk *w)
 	if (err == -ENOENT)
 		return step_frame_pointer(w);
 	if (err)
-		return err == -EOPNOTSUPP ? STOP_UNSUPPORTED : STOP_NO_RULE;
+		return no_row_reason(err);
 	switch (row.kind) {
 	case CFI_ROW_END:
 		return STOP_COMPLETE;
@@ -383,8 +481,6 @@ enum stop_reason unwind_user_x86(const struct unwinder *unwinder, const struct s
 	enum stop_reason stop = STOP_NONE;
 
 	w.stack = find_stack(sample);
-	if (!w.stack)
-		return STOP_STACK_CUT;
 	memcpy(w.gpr, regs->gpr, sizeof(w.gpr));
 	w.known = regs->known | 1U << X86_RSP;
 	set_pc(&w, regs->pc, FRAME_F_INTERRUPTED);

@@ -15,7 +15,7 @@ struct user_regs {
 	u32 known;		/* bit n: gpr[n] holds; RSP always does */
 };
 
-/* Whether @sample holds a copy of the user stack. */
+/* Whether @sample holds a copy of a user stack. */
 bool user_x86_has_stack(const struct sample *sample);
 
 /* The registers of a struct pt_regs (X86_PT_NR words) by their DWARF numbers. */
@@ -34,10 +34,13 @@ bool user_x86_find_pt_regs(const struct sample *sample, struct user_regs *ret);
  *   STOP_COMPLETE     the rule says that there is no caller (_start, clone, a context's first
  *                     function), or the return address is 0 and so is RBP, as the psABI has it
  *                     for the outermost frame
- *   STOP_NO_RULE      no rule, and RBP leads to no return address either
- *   STOP_STACK_CUT    the frame is above the copy, which has a limit
- *   STOP_NOT_PRESENT  the frame is above the copy, where a page was not mapped
- *   STOP_BAD_POINTER  the stack pointer goes down, or is no user address
+ *   STOP_NO_RULE      no rule, and RBP leads to no return address either; or the rule needs a
+ *                     register that the callee's rules have lost
+ *   STOP_RULE_UNKNOWN whether there is a rule, or which, could not be read
+ *   STOP_STACK_CUT    the frame is above the copy, which has a limit, or on a stack that was not
+ *                     copied; without a rule, the frame that RBP seems to point at is
+ *   STOP_NOT_PRESENT  the same, above the copy, where a page was not mapped
+ *   STOP_BAD_POINTER  the stack pointer goes down, is no user address, or is above the stack's end
  *   STOP_BAD_RETURN   the return address is after no call
  *   STOP_DEPTH
  */

@@ -15,6 +15,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "arch/x86-call.h"
@@ -294,38 +296,169 @@ static void test_signal(void **state)
 	world_deinit(&w);
 }
 
-/* A handler's frame may lead down to another stack, once. */
+#define ALT_LOW 0x7f0000010000ULL	/* below the stack, as what mmap() gives */
+#define ALT_HIGH (STACK_TOP + 0x100000)
+
+/*
+ * On an alternate stack that ends at @top, in the handler of a signal that came in FN_LEAF at @sp.
+ * Its frame is by a rule of either kind.
+ */
+static void push_handler(struct build_stack *alt, u64 top, u64 sp, bool sigcontext)
+{
+	u64 words[17] = { [4] = STACK_TOP, [15] = sp, [16] = PC(FN_LEAF) };
+
+	build_stack_init(alt, top);
+	build_stack_locals(alt, 100);
+	if (sigcontext) {
+		for (unsigned int i = ARRAY_SIZE(words); i; i--)
+			build_stack_push(alt, words[i - 1]);
+		build_stack_locals(alt, 5);
+	} else {
+		build_stack_push(alt, PC(FN_LEAF));
+		build_stack_push(alt, sp);
+	}
+	build_stack_push(alt, TEXT + (sigcontext ? FN_SIGRETURN : FN_SIGNAL) * FN_SIZE);
+}
+
+/* Sampled in the handler; @w's stack is what it interrupted, and copied unless @size is 0. */
+static void handler_sample(struct world *w, const struct build_stack *alt,
+			   enum stop_reason alt_stop, u32 size, enum stop_reason stop)
+{
+	struct wire_sample *wire = &w->sample.wire;
+
+	build_sample_deinit(&w->sample);
+	build_sample_init(&w->sample, PC(FN_LEAF), alt->sp);
+	wire->flags = WIRE_F_USER;
+	wire->regs.user = 1;
+	wire->regs.gpr[X86_R12] = STACK_TOP;	/* which the trampoline's other rule keeps */
+	wire->user_pc = PC(FN_LEAF);
+	wire->user_sp = alt->sp;
+	wire->user_stop = STOP_COMPLETE;
+	build_sample_stack(&w->sample, WIRE_STACK_USER, alt, WIRE_MAX_STACK_BYTES, alt_stop);
+	if (size)
+		build_sample_stack(&w->sample, WIRE_STACK_USER, &w->stack, size, stop);
+}
+
+/* A handler's frame leads to the stack that the signal came on, above it or below. */
 static void test_signal_stack(void **state)
 {
+	static const u64 tops[] = { ALT_LOW, ALT_HIGH };
+	static struct build_stack alt;
 	struct world w;
-	u64 low;
 
 	(void)state;
 	world_init(&w);
-	build_stack_push(&w.stack, PC(FN_SIGNAL));	/* what it interrupted: itself, and again */
-	build_stack_push(&w.stack, 0);
-	low = build_stack_push(&w.stack, RETURN(FN_START));
-	build_stack_poke(&w.stack, STACK_TOP - 16, low);
-	sample_at(&w, PC(FN_SIGNAL), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT)->gpr[X86_RSP] =
-		STACK_TOP - 16;
-	unwind(&w);
-	/* Down to the return address, which is no stack pointer. */
-	assert_chain(&w, IPS(PC(FN_SIGNAL), PC(FN_SIGNAL)), STOP_BAD_POINTER);
-	/* Below the copy. */
-	build_stack_poke(&w.stack, STACK_TOP - 16, low - 0x1000);
-	build_stack_poke(&w.stack, STACK_TOP - 8, PC(FN_LEAF));
-	sample_at(&w, PC(FN_SIGNAL), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT)->gpr[X86_RSP] =
-		STACK_TOP - 16;
-	unwind(&w);
-	assert_chain(&w, IPS(PC(FN_SIGNAL), PC(FN_LEAF)), STOP_STACK_CUT);
-	/* In a circle. */
-	build_stack_poke(&w.stack, STACK_TOP - 16, STACK_TOP - 16);
-	build_stack_poke(&w.stack, STACK_TOP - 8, PC(FN_SIGNAL));
-	sample_at(&w, PC(FN_SIGNAL), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT)->gpr[X86_RSP] =
-		STACK_TOP - 16;
-	unwind(&w);
-	assert_chain(&w, IPS(PC(FN_SIGNAL), PC(FN_SIGNAL)), STOP_BAD_POINTER);
+	build_stack_push(&w.stack, RETURN(FN_START));
+	build_stack_push(&w.stack, RETURN(FN_R12));
+	for (unsigned int i = 0; i < 4; i++) {
+		u64 trampoline = TEXT + (i & 1 ? FN_SIGRETURN : FN_SIGNAL) * FN_SIZE;
+
+		push_handler(&alt, tops[i / 2], w.stack.sp, i & 1);
+		handler_sample(&w, &alt, STOP_COMPLETE, WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+		unwind(&w);
+		assert_chain(&w,
+			     IPS(PC(FN_LEAF), trampoline, PC(FN_LEAF), RETURN(FN_R12),
+				 RETURN(FN_START)),
+			     STOP_COMPLETE);
+		assert_int_equal(w.chain.frames[2].flags, FRAME_F_INTERRUPTED);
+		/* Copied in part: the reason is that copy's. */
+		handler_sample(&w, &alt, STOP_COMPLETE, 8, STOP_HOST_FAULT);
+		unwind(&w);
+		assert_chain(&w, IPS(PC(FN_LEAF), trampoline, PC(FN_LEAF), RETURN(FN_R12)),
+			     STOP_HOST_FAULT);
+		/* Not at all, wherever the one that was copied ended. */
+		handler_sample(&w, &alt, STOP_NOT_PRESENT, 0, STOP_NONE);
+		unwind(&w);
+		assert_chain(&w, IPS(PC(FN_LEAF), trampoline, PC(FN_LEAF)), STOP_STACK_CUT);
+		handler_sample(&w, &alt, STOP_COMPLETE, 0, STOP_NONE);
+		unwind(&w);
+		assert_chain(&w, IPS(PC(FN_LEAF), trampoline, PC(FN_LEAF)), STOP_STACK_CUT);
+	}
 	world_deinit(&w);
+}
+
+/* The alternate stack is a variable of a function below, which both copies then hold. */
+static void test_signal_stack_inside(void **state)
+{
+	static struct build_stack alt;
+	struct world w;
+	u64 top;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, RETURN(FN_START));
+	build_stack_locals(&w.stack, 10);
+	top = w.stack.sp;
+	build_stack_locals(&w.stack, 200);
+	build_stack_push(&w.stack, RETURN(FN_R12));
+	push_handler(&alt, top, w.stack.sp, true);
+	for (u64 at = alt.sp; at < top; at += sizeof(u64))
+		build_stack_poke(&w.stack, at, alt.words[(top - at) / sizeof(u64) - 1]);
+	handler_sample(&w, &alt, STOP_COMPLETE, WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	unwind(&w);
+	assert_chain(&w,
+		     IPS(PC(FN_LEAF), TEXT + FN_SIGRETURN * FN_SIZE, PC(FN_LEAF), RETURN(FN_R12),
+			 RETURN(FN_START)),
+		     STOP_COMPLETE);
+	world_deinit(&w);
+}
+
+/* Stacks that lead to each other, or to themselves, end. */
+static void test_signal_circle(void **state)
+{
+	static struct build_stack alt;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	build_stack_init(&alt, ALT_LOW);
+	build_stack_push(&alt, PC(FN_SIGNAL));
+	build_stack_push(&alt, STACK_TOP - 16);
+	build_stack_push(&w.stack, PC(FN_SIGNAL));
+	build_stack_push(&w.stack, alt.sp);
+	handler_sample(&w, &alt, STOP_COMPLETE, WIRE_MAX_STACK_BYTES, STOP_COMPLETE);
+	w.sample.wire.regs.pc = PC(FN_SIGNAL);
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_SIGNAL), PC(FN_SIGNAL)), STOP_BAD_POINTER);
+	/* Down to where the stack was; not at all. */
+	for (unsigned int i = 0; i < 2; i++) {
+		build_stack_init(&w.stack, STACK_TOP);
+		build_stack_push(&w.stack, PC(FN_SIGNAL));
+		build_stack_push(&w.stack, STACK_TOP - 16 - 8 * i);
+		build_stack_locals(&w.stack, 2);
+		sample_at(&w, PC(FN_SIGNAL), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT)
+			->gpr[X86_RSP] = STACK_TOP - 16;
+		unwind(&w);
+		assert_chain(&w, IPS(PC(FN_SIGNAL)), STOP_BAD_POINTER);
+	}
+	world_deinit(&w);
+}
+
+/* On one stack: what was interrupted is above the copy, for the reason that the copy has. */
+static void test_signal_cut(void **state)
+{
+	static const enum stop_reason stops[] = { STOP_STACK_CUT, STOP_NOT_PRESENT, STOP_COMPLETE };
+	struct world w;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(stops); i++) {
+		bool end = stops[i] == STOP_COMPLETE;
+
+		world_init(&w);
+		build_stack_push(&w.stack, PC(FN_LEAF));
+		build_stack_push(&w.stack, STACK_TOP + 0x1000);
+		sample_at(&w, PC(FN_SIGNAL), WIRE_MAX_STACK_BYTES, stops[i]);
+		unwind(&w);
+		assert_chain(&w, IPS(PC(FN_SIGNAL), PC(FN_LEAF)), end ? STOP_STACK_CUT : stops[i]);
+		/* A call does not lead above a stack's end. */
+		build_stack_init(&w.stack, STACK_TOP);
+		build_stack_push(&w.stack, RETURN(FN_LOCALS));
+		sample_at(&w, PC(FN_LEAF), WIRE_MAX_STACK_BYTES, stops[i]);
+		unwind(&w);
+		assert_chain(&w, IPS(PC(FN_LEAF), RETURN(FN_LOCALS)),
+			     end ? STOP_BAD_POINTER : stops[i]);
+		world_deinit(&w);
+	}
 }
 
 static void test_frame_pointers(void **state)
@@ -359,6 +492,12 @@ static void test_frame_pointers(void **state)
 	regs->gpr[X86_RBP] = bp;
 	unwind(&w);
 	assert_chain(&w, IPS(PC(FN_NO_ROW), RETURN(FN_NO_ROW) + FN_SIZE * 20), STOP_COMPLETE);
+	/* Nor is an address taken that is after no call. */
+	build_stack_poke(&w.stack, bp + 8, RETURN_BAD(FN_START));
+	regs = sample_at(&w, PC(FN_NO_ROW), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	regs->gpr[X86_RBP] = bp;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_NO_ROW), RETURN(FN_NO_ROW) + FN_SIZE * 20), STOP_COMPLETE);
 	/* No frame at all that holds. */
 	sample_at(&w, PC(FN_NO_ROW), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
 	strbuf_reset(&w.sample.frames);
@@ -366,6 +505,35 @@ static void test_frame_pointers(void **state)
 	build_sample_frame(&w.sample, RETURN_BAD(FN_LEAF));
 	unwind(&w);
 	assert_chain(&w, IPS(PC(FN_NO_ROW)), STOP_NO_RULE);
+	world_deinit(&w);
+}
+
+/* Called from code without rules: what RBP says there, and what it may say. */
+static void test_frame_pointer_cut(void **state)
+{
+	static const struct {
+		u64 above;	/* where RBP points, from the copy's end */
+		enum stop_reason stop, want;
+	} cases[] = {
+		{ 0, STOP_STACK_CUT, STOP_STACK_CUT },
+		{ 0, STOP_NOT_PRESENT, STOP_NOT_PRESENT },
+		{ 0x8000, STOP_STACK_CUT, STOP_STACK_CUT },
+		{ 0x20000, STOP_STACK_CUT, STOP_NO_RULE },
+		{ 4, STOP_STACK_CUT, STOP_NO_RULE },
+		{ 0, STOP_COMPLETE, STOP_NO_RULE },
+		{ -64ULL, STOP_STACK_CUT, STOP_NO_RULE },
+	};
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, RETURN(FN_NO_ROW));
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		sample_at(&w, PC(FN_LEAF), WIRE_MAX_STACK_BYTES, cases[i].stop)->gpr[X86_RBP] =
+			STACK_TOP + cases[i].above;
+		unwind(&w);
+		assert_chain(&w, IPS(PC(FN_LEAF), RETURN(FN_NO_ROW)), cases[i].want);
+	}
 	world_deinit(&w);
 }
 
@@ -405,7 +573,7 @@ static void test_ends(void **state)
 		{ PC(FN_START), 0, 1, STOP_COMPLETE },
 		{ PC(FN_DOWN), 0, 1, STOP_BAD_POINTER },
 		{ PC(FN_LEAF), RETURN(FN_UNDEFINED), 2, STOP_NO_RULE },
-		{ PC(FN_LEAF), RETURN(FN_NOT_KNOWN), 2, STOP_NO_RULE },
+		{ PC(FN_LEAF), RETURN(FN_NOT_KNOWN), 2, STOP_RULE_UNKNOWN },
 		{ PC(FN_LEAF), RETURN(FN_DOWN), 2, STOP_BAD_POINTER },
 		{ PC(FN_LEAF), RETURN_BEHIND, 2, STOP_COMPLETE },
 		{ PC(FN_LEAF), RETURN_BAD(FN_LEAF), 1, STOP_BAD_RETURN },
@@ -542,6 +710,17 @@ static void test_deep(void **state)
 		unwind(&w);
 		assert_int_equal(w.chain.user_stop, i < 5 ? STOP_STACK_CUT : STOP_COMPLETE);
 	}
+	/* It lost its way in code without frame pointers, where rules would have led on. */
+	for (unsigned int i = 0; i < 3; i++) {
+		static const enum stop_reason stops[] = { STOP_BAD_POINTER, STOP_BAD_RETURN,
+							  STOP_DEPTH };
+
+		deep_sample(&w, 0);
+		w.sample.wire.user_stop = stops[i];
+		unwind(&w);
+		assert_int_equal(w.chain.nr, 10);
+		assert_int_equal(w.chain.user_stop, i < 2 ? STOP_STACK_CUT : STOP_DEPTH);
+	}
 	for (unsigned int nr = 0; nr <= 5; nr++) {
 		deep_sample(&w, 0);
 		w.sample.wire.nr_user_frames = nr;
@@ -606,6 +785,9 @@ struct self {
 	struct chain chain;
 	void *want[64];
 	int nr_want;
+	u64 code;		/* a page of code without rules */
+	u64 alt, alt_end;	/* the alternate stack, where there is one, and */
+	u64 interrupted_sp;	/* the stack pointer that was left for it */
 };
 
 static struct self self;
@@ -618,8 +800,6 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	(void)arg;
-	if (fd < 0)	/* the vDSO */
-		return 0;
 	assert_true(self.nr < MAX_OBJECTS);
 	object->base = info->dlpi_addr;
 	for (unsigned int i = 0; i < info->dlpi_phnum; i++) {
@@ -629,7 +809,14 @@ static int add_object(struct dl_phdr_info *info, size_t size, void *arg)
 			object->end = MAX(object->end, object->base + segment->p_vaddr +
 							       segment->p_memsz);
 	}
-	assert_int_equal(cfi_table_from_file(fd, &object->table), 0);
+	if (fd >= 0) {
+		assert_int_equal(cfi_table_from_file(fd, &object->table), 0);
+	} else {	/* the vDSO, all of which is mapped */
+		assert_int_equal(object->base, getauxval(AT_SYSINFO_EHDR));
+		assert_int_equal(cfi_table_from_memory((void *)(uintptr_t)object->base,
+						       object->end - object->base, false,
+						       &object->table), 0);
+	}
 	self.nr++;
 	return 0;
 }
@@ -656,7 +843,7 @@ static int check_own_call(void *ctx, gva_t ret_addr, bool user)
 
 	(void)ctx;
 	assert_true(user);
-	if (!own_object(ret_addr.addr))
+	if (!own_object(ret_addr.addr) && ret_addr.addr / 4096 * 4096 != self.code)
 		return -EBADMSG;
 	return x86_call_ends_at(before, X86_CALL_MAX) ? 0 : -EBADMSG;
 }
@@ -682,8 +869,21 @@ static __attribute__((no_sanitize("address"))) void copy_stack(u64 from, u64 siz
 		out[i] = words[i];
 }
 
+static void add_own_stack(u64 sp, u64 end, enum stop_reason stop)
+{
+	static u64 bytes[WIRE_MAX_STACK_BYTES / sizeof(u64)];
+	struct wire_sample *wire = &self.sample.wire;
+	u64 size = MIN(end - sp, sizeof(bytes));
+
+	copy_stack(sp, size, bytes);
+	strbuf_add(&self.sample.stacks[wire->nr_stacks], bytes, size);
+	wire->stacks[wire->nr_stacks++] = (struct wire_stack){
+		.gva = sp, .size = size, .kind = WIRE_STACK_USER, .stop = stop,
+	};
+}
+
 /* From where getcontext() was called. */
-static void unwind_own(const ucontext_t *context)
+static int unwind_own(const ucontext_t *context)
 {
 	static const u8 order[] = {
 		X86_R8, X86_R9, X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15, X86_RDI,
@@ -695,25 +895,26 @@ static void unwind_own(const ucontext_t *context)
 	};
 	const struct unwinder unwinder = { .ops = &ops };
 	const greg_t *gregs = context->uc_mcontext.gregs;
-	u64 sp = gregs[REG_RSP], size = MIN(own_stack_end() - sp, (u64)WIRE_MAX_STACK_BYTES);
-	static u64 stack[WIRE_MAX_STACK_BYTES / sizeof(u64)];
 	struct wire_sample *wire = &self.sample.wire;
+	u64 sp = gregs[REG_RSP];
 	struct sample sample;
+	int err;
 
 	build_sample_init(&self.sample, gregs[REG_RIP], sp);
 	wire->flags = WIRE_F_USER;
 	wire->regs.user = 1;
 	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
 		wire->regs.gpr[order[i]] = gregs[i];
-	copy_stack(sp, size, stack);
-	strbuf_add(&self.sample.stacks[0], stack, size);
-	wire->stacks[0] = (struct wire_stack){
-		.gva = sp, .size = size, .kind = WIRE_STACK_USER, .stop = STOP_STACK_CUT,
-	};
-	wire->nr_stacks = 1;
-	assert_int_equal(build_sample_finish(&self.sample, &sample), 0);
-	unwind_sample(&unwinder, &sample, &self.chain);
+	if (sp - self.alt < self.alt_end - self.alt) {
+		add_own_stack(sp, self.alt_end, STOP_COMPLETE);
+		sp = self.interrupted_sp;
+	}
+	add_own_stack(sp, own_stack_end(), STOP_STACK_CUT);
+	err = build_sample_finish(&self.sample, &sample);
+	if (!err)
+		unwind_sample(&unwinder, &sample, &self.chain);
 	build_sample_deinit(&self.sample);
+	return err;
 }
 
 static __attribute__((noinline)) void look(int signal)
@@ -723,7 +924,7 @@ static __attribute__((noinline)) void look(int signal)
 	(void)signal;
 	self.nr_want = backtrace(self.want, ARRAY_SIZE(self.want));
 	getcontext(&context);
-	unwind_own(&context);
+	assert_int_equal(unwind_own(&context), 0);
 }
 
 static __attribute__((noinline)) int compare(const void *a, const void *b)
@@ -785,6 +986,80 @@ static void test_own_signal(void **state)
 	assert_as_backtrace(6);
 }
 
+static void look_from_handler(int signal, siginfo_t *info, void *context)
+{
+	(void)info;
+	self.interrupted_sp = ((ucontext_t *)context)->uc_mcontext.gregs[REG_RSP];
+	look(signal);
+}
+
+/* Through a signal, on a stack of its own: above the program's, and inside. */
+static void test_own_signal_stack(void **state)
+{
+	struct sigaction action = {
+		.sa_sigaction = look_from_handler, .sa_flags = SA_SIGINFO | SA_ONSTACK,
+	}, old;
+	char inside[10240];	/* and 6 KiB of the copy for what is around it */
+	void *mapped = mmap(NULL, sizeof(inside), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	stack_t stacks[] = {
+		{ .ss_sp = mapped, .ss_size = sizeof(inside) },
+		{ .ss_sp = inside, .ss_size = sizeof(inside) },
+	}, old_stack;
+
+	(void)state;
+	assert_true(mapped != MAP_FAILED);
+	assert_int_equal(sigaction(SIGUSR1, &action, &old), 0);
+	for (size_t i = 0; i < ARRAY_SIZE(stacks); i++) {
+		assert_int_equal(sigaltstack(&stacks[i], i ? NULL : &old_stack), 0);
+		self.alt = (uintptr_t)stacks[i].ss_sp;
+		self.alt_end = self.alt + sizeof(inside);
+		self.interrupted_sp = 0;
+		raise(SIGUSR1);
+		assert_true(self.interrupted_sp);
+		assert_as_backtrace(6);
+	}
+	assert_int_equal(sigaltstack(&old_stack, NULL), 0);
+	sigaction(SIGUSR1, &old, NULL);
+	self.alt = self.alt_end = 0;
+	munmap(mapped, sizeof(inside));
+}
+
+/* Through code of which nothing is known, and which keeps a frame pointer. */
+static void test_own_code(void **state)
+{
+	static const u8 code[] = {
+		0x55,			/* push %rbp */
+		0x48, 0x89, 0xe5,	/* mov %rsp, %rbp */
+		0x48, 0x89, 0xf8,	/* mov %rdi, %rax */
+		0x31, 0xff,		/* xor %edi, %edi */
+		0xff, 0xd0,		/* call *%rax */
+		0x5d,			/* pop %rbp */
+		0xc3,			/* ret */
+	};
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct frame *frames = self.chain.frames;
+	void (*call)(void (*)(int));
+
+	(void)state;
+	assert_true(page != MAP_FAILED);
+	memcpy(page, code, sizeof(code));
+	assert_int_equal(mprotect(page, 4096, PROT_READ | PROT_EXEC), 0);
+	memcpy(&call, &page, sizeof(call));
+	for (unsigned int i = 0; i < 2; i++) {
+		self.code = i ? 0 : (uintptr_t)page;	/* 0: no call is seen there */
+		call(look);
+		assert_int_equal(self.chain.user_stop, i ? STOP_BAD_RETURN : STOP_COMPLETE);
+		if (i)
+			continue;
+		assert_true(self.chain.nr >= 6);
+		assert_int_equal(frames[1].ip, (uintptr_t)page + sizeof(code) - 2);
+		assert_ptr_equal(own_object(frames[2].ip), own_object((uintptr_t)test_own_code));
+	}
+	self.code = 0;
+	munmap(page, 4096);
+}
+
 static void *thread_main(void *arg)
 {
 	look(0);
@@ -810,7 +1085,11 @@ int main(void)
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_signal_stack),
+		cmocka_unit_test(test_signal_stack_inside),
+		cmocka_unit_test(test_signal_circle),
+		cmocka_unit_test(test_signal_cut),
 		cmocka_unit_test(test_frame_pointers),
+		cmocka_unit_test(test_frame_pointer_cut),
 		cmocka_unit_test(test_zero_end),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_cut),
@@ -818,6 +1097,8 @@ int main(void)
 		cmocka_unit_test(test_below_kernel),
 		cmocka_unit_test(test_own_stack),
 		cmocka_unit_test(test_own_signal),
+		cmocka_unit_test(test_own_signal_stack),
+		cmocka_unit_test(test_own_code),
 		cmocka_unit_test(test_own_thread),
 	};
 
