@@ -332,6 +332,8 @@ void guest_capture_config(const struct guest *guest, struct wire_guest *ret)
 	config.task_comm_offset = layout->task_comm;
 	config.task_stack_offset = layout->task_stack;
 	config.task_mm_offset = layout->task_mm;
+	if (layout->task_alt_stack != LAYOUT_NONE)
+		config.task_alt_stack_offset = layout->task_alt_stack;
 	config.thread_size = guest->build->thread_size;
 	config.irq_stack_size = layout->irq_stack_size;
 	config.pt_regs_top = guest->build->pt_regs_top;

@@ -62,6 +62,9 @@ static void read_task(struct kernel_layout *layout, const struct btf *btf)
 	layout->task_stack = place(&task, "stack", 8);
 	layout->task_mm = place(&task, "mm", 8);
 	layout->task_flags = place(&task, "flags", 4);
+	layout->task_alt_stack = place(&task, "sas_ss_sp", 8);
+	if (place(&task, "sas_ss_size", 8) - layout->task_alt_stack != 8)
+		layout->task_alt_stack = LAYOUT_NONE;
 }
 
 /* Which address space is loaded, and where one has its tables: 4.9 and 2.6, unchanged since. */

@@ -81,6 +81,7 @@ struct user_layout {
 struct kernel_layout {
 	/* struct task_struct */
 	u32 task_pid, task_tgid, task_comm, task_stack, task_mm, task_flags;
+	u32 task_alt_stack;		/* sas_ss_sp, with sas_ss_size behind it */
 
 	/* struct mm_struct, struct tlb_state */
 	u32 mm_pgd, loaded_mm;

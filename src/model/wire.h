@@ -10,8 +10,9 @@
 #include "model/regs.h"
 
 #define WIRE_COMM_LEN 16
-#define WIRE_MAX_STACKS 4		/* exception, interrupt, thread, user */
+#define WIRE_MAX_STACKS 5		/* exception, interrupt, thread, two of the user */
 #define WIRE_MAX_STACK_BYTES 16384	/* one stack: THREAD_SIZE and IRQ_STACK_SIZE on x86-64 */
+#define WIRE_RED_ZONE 128		/* bytes below RSP that a user stack is copied with */
 #define WIRE_MAX_USER_FRAMES 512	/* --max-depth can ask for as many */
 
 /* Why a walk ended where it did. Kept in every chain and shown to the user. */
@@ -49,7 +50,7 @@ enum wire_stack_kind {
 	WIRE_STACK_AT_SP,	/* the one that the stack pointer points into */
 	WIRE_STACK_IRQ,
 	WIRE_STACK_THREAD,
-	WIRE_STACK_USER,
+	WIRE_STACK_USER,	/* a second one: what a signal's handler has left for its own */
 };
 
 /* One copied piece of a stack, ascending addresses from @gva. */
@@ -127,7 +128,7 @@ struct wire_guest {
 	u32 pt_regs_top;		/* from the kernel stack's end to the user pt_regs' end */
 	s32 loaded_mm_offset;		/* per-CPU cpu_tlbstate.loaded_mm */
 	u32 mm_pgd_offset;		/* 0: this and loaded_mm_offset are not known */
-	u32 pad;
+	u32 task_alt_stack_offset;	/* sas_ss_sp, sas_ss_size; 0: not known */
 	u64 kernel_start;		/* of the kernel's half of the address space */
 };
 

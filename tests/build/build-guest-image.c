@@ -446,7 +446,10 @@ static void make_btf(const struct build_guest *g, struct strbuf *out)
 						 { "group_leader", 0, BUILD_TASK_LEADER, 0 },
 						 { "self_exec_id", 0, BUILD_TASK_EXEC_ID, 0 },
 						 { "fs", 0, BUILD_TASK_FS, 0 },
-						 { "tasks", list, BUILD_TASK_LIST, 0 } }, 11);
+						 { "tasks", list, BUILD_TASK_LIST, 0 },
+						 { "sas_ss_sp", 0, BUILD_TASK_ALT_STACK, 0 },
+						 { "sas_ss_size", 0, BUILD_TASK_ALT_STACK + 8,
+						   0 } }, 13);
 	make_struct(&b, "irq_stack", 16384, build_btf_array(&b, comm - 1, 16384),
 		    (struct build_btf_member[]){ { "stack", 0, 0, 0 } }, 1);
 	if (g->options.pcpu_hot)

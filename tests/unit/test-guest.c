@@ -102,6 +102,7 @@ static void check_config(const struct fixture *f)
 	assert_int_equal(config.task_comm_offset, BUILD_TASK_COMM);
 	assert_int_equal(config.task_stack_offset, BUILD_TASK_STACK);
 	assert_int_equal(config.task_mm_offset, BUILD_TASK_MM);
+	assert_int_equal(config.task_alt_stack_offset, BUILD_TASK_ALT_STACK);
 	assert_int_equal(config.thread_size, 16384);
 	assert_int_equal(config.irq_stack_size, 16384);
 	assert_int_equal(config.pt_regs_top, options->fred ? 16 : 0);
