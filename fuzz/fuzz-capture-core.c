@@ -50,6 +50,7 @@ static void check(const struct shot *shot, const struct header *header)
 {
 	const struct wire_sample *wire = &shot->wire;
 	struct sample sample;
+	u64 user_bytes = 0;
 
 	require(!sample_init(&sample, wire, wire->size));
 	require(wire->size <= sizeof(*wire) + SHOT_DATA_BYTES);
@@ -60,7 +61,9 @@ static void check(const struct shot *shot, const struct header *header)
 		require(wire->stacks[i].kind == WIRE_STACK_USER ?
 				wire->stacks[i].gva >> 56 == 0 :
 				wire->stacks[i].gva >= header->guest.kernel_start);
+		user_bytes += wire->stacks[i].kind == WIRE_STACK_USER ? wire->stacks[i].size : 0;
 	}
+	require(user_bytes <= MIN(shot->user_stack, WIRE_MAX_STACK_BYTES + 0U));
 	for (unsigned int i = 0; i < wire->nr_user_frames; i++)
 		require(sample.user_frames[i] >> 56 == 0);
 }

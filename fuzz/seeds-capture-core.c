@@ -35,6 +35,15 @@ static int write_kernel_seeds(struct build_shot *build)
 	return err ?: write_seed("nmi", build);
 }
 
+static int write_signal_seed(struct build_shot *build)
+{
+	int err = build_shot_alt_stack(build);
+
+	build->regs.gpr[X86_RSP] = BUILD_SHOT_ALT + 0x100;
+	err = err ?: build_shot_signal(build, BUILD_SHOT_ALT + 0x400, BUILD_SHOT_FIRST_FRAME);
+	return err ?: write_seed("signal", build);
+}
+
 int write_seeds(void)
 {
 	static const u8 modes[] = { MMU_MODE_X86_4LEVEL, MMU_MODE_X86_5LEVEL };
@@ -44,8 +53,10 @@ int write_seeds(void)
 	for (size_t i = 0; i < ARRAY_SIZE(modes) && !err; i++) {
 		err = build_shot_init(&build, modes[i]);
 		err = err ?: write_seed(i ? "user-5" : "user-4", &build);
-		if (!err && !i)
-			err = write_kernel_seeds(&build);
+		if (!err && !i) {
+			err = write_signal_seed(&build);
+			err = err ?: write_kernel_seeds(&build);
+		}
 		build_shot_deinit(&build);
 	}
 	return err;

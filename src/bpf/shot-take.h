@@ -19,6 +19,7 @@ SHOT_INLINE void shot_begin(struct shot *shot)
 	shot->slot = 0;
 	shot->irq_top = 0;
 	shot->next_task = 0;
+	shot->alt_size = 0;
 	shot->word = 0;
 	shot_set_root(shot, 0);
 }
@@ -37,7 +38,7 @@ SHOT_INLINE void shot_take_memory(struct shot *shot)
 	if (!regs->user)
 		shot_take_stacks(shot);
 	if (shot->user_stack)
-		shot_take_user_stack(shot);
+		shot_take_user_stacks(shot);
 	shot_recheck(shot, SHOT_VIEW_USER);
 }
 

@@ -67,6 +67,24 @@ SHOT_INLINE int shot_read_id(struct shot *shot, u64 gva, s32 *ret)
 	return stop;
 }
 
+/*
+ * The task's alternate signal stack: sas_ss_sp and behind it sas_ss_size (include/linux/sched.h,
+ * since 2.5). They are near comm, so that mostly no read is needed. Without them none is known.
+ */
+SHOT_INLINE void shot_read_alt_stack(struct shot *shot, const struct wire_guest *guest,
+				     u64 address)
+{
+	const u64 *words;
+
+	shot->alt_size = 0;
+	if (!guest->task_alt_stack_offset ||
+	    shot_read(shot, address + guest->task_alt_stack_offset, 16, SHOT_VIEW_KERNEL))
+		return;
+	words = shot_bytes(shot);
+	shot->alt_stack = words[0];
+	shot->alt_size = words[1];
+}
+
 /* In the order that the members have in struct task_struct, so that reading ahead pays. */
 SHOT_INLINE int shot_read_task(struct shot *shot, const struct wire_guest *guest, u64 address)
 {
@@ -87,9 +105,12 @@ SHOT_INLINE int shot_read_task(struct shot *shot, const struct wire_guest *guest
 	if (!stop)
 		stop = shot_read(shot, address + guest->task_comm_offset, WIRE_COMM_LEN,
 				 SHOT_VIEW_KERNEL);
-	if (!stop)
-		__builtin_memcpy(task->comm, shot_bytes(shot), WIRE_COMM_LEN);
-	return stop;
+	if (stop)
+		return stop;
+	__builtin_memcpy(task->comm, shot_bytes(shot), WIRE_COMM_LEN);
+	if (shot->user_stack)
+		shot_read_alt_stack(shot, guest, address);
+	return 0;
 }
 
 /* The task's address into .value: the current one's, unless another is on the CPU already. */

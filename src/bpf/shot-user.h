@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The user part of a sample: where user mode was left, and the walk along frame pointers from
- * there.
+ * The user part of a sample: where user mode was left, the walk along frame pointers from there,
+ * and the copy of the stack; of two stacks, in the handler of a signal that has one of its own.
  */
 #ifndef BPF_SHOT_USER_H
 #define BPF_SHOT_USER_H
@@ -11,6 +11,7 @@
 #define SHOT_USER_TOP (1ULL << 56)	/* user addresses are below, with five levels too */
 #define SHOT_FIRST_PAGE 4096		/* never mapped: no address is in it */
 #define SHOT_USER32_CS 0x23		/* __USER32_CS, arch/x86/include/asm/segment.h */
+#define SHOT_RED_ZONE_WORTH 1024	/* bytes of a copy that has room for the red zone, too */
 
 /* struct pt_regs, arch/x86/include/asm/ptrace.h; the same since 64-bit kernels exist. */
 struct shot_pt_regs {
@@ -293,33 +294,147 @@ SHOT_INLINE int shot_take_user(struct shot *shot)
 	return 0;
 }
 
+/* How much of the stack at @sp is to be copied from @from on; see below. */
+SHOT_INLINE u64 shot_stack_bytes(const struct shot *shot, u64 sp, u64 from, u64 end)
+{
+	return end > sp ? shot_min(shot->user_left, end - from) : shot->user_left;
+}
+
 /*
- * Copies the user stack from the stack pointer up, as much as is asked for or to the first page
- * that is not there, which mostly is the stack's end. Comes behind the kernel's stacks, whose
- * number is not known before. 32-bit programs are not unwound by it.
+ * Copies the user stack from @sp up: to its end at @end, if that is known and above, as much as is
+ * asked for, or to the first page that is not there, which mostly is the stack's end. With the red
+ * zone below @sp (psABI 3.2.2), for rules lead there: when a function has popped the registers that
+ * it saved, they still say that these are where they were.
  */
-SHOT_FN int shot_take_user_stack(struct shot *shot)
+SHOT_FN int shot_copy_user_stack(struct shot *shot, u64 sp, u64 end)
 {
 	struct wire_stack *stack;
 	u32 start, stop, i;
-	u64 size;
+	u64 from, size;
 
-	if (!shot || !(shot->flags & SHOT_F_USER) || shot->wire.flags & WIRE_F_USER_GONE ||
-	    shot->word != 8 || shot->wire.user_sp >= SHOT_USER_TOP)
+	if (!shot || sp >= SHOT_USER_TOP)
 		return 0;
 	i = shot->wire.nr_stacks;
 	if (i >= WIRE_MAX_STACKS)
 		return 0;
-	size = shot_min(shot->user_stack, WIRE_MAX_STACK_BYTES);
+	from = sp;
+	if (sp >= SHOT_FIRST_PAGE && shot->user_left >= SHOT_RED_ZONE_WORTH)
+		from -= WIRE_RED_ZONE;
+	size = shot_stack_bytes(shot, sp, from, end);
 	start = shot->used;
-	stop = shot_copy(shot, shot->wire.user_sp, size, SHOT_VIEW_USER);
+	stop = shot_copy(shot, from, size, SHOT_VIEW_USER);
+	if (stop && shot->used == start) {	/* it may begin in a page that was never touched */
+		from = sp;
+		size = shot_stack_bytes(shot, sp, from, end);
+		stop = shot_copy(shot, from, size, SHOT_VIEW_USER);
+	}
+	if (!stop)
+		stop = from + size == end ? STOP_COMPLETE : STOP_STACK_CUT;
 	stack = &shot->wire.stacks[i];
-	stack->gva = shot->wire.user_sp;
+	stack->gva = from;
 	stack->offset = sizeof(shot->wire) + start;
 	stack->size = shot->used - start;
 	stack->kind = WIRE_STACK_USER;
-	stack->stop = stop ? stop : STOP_STACK_CUT;
+	stack->stop = stop;
 	shot->wire.nr_stacks = i + 1;
+	shot->user_left -= stack->size;
+	/* Words at unaligned addresses are none. */
+	shot->scan_low = (start | from) % 8 ? shot->used : start;
+	return 0;
+}
+
+/*
+ * Words of a struct ucontext, which a signal's frame has behind its return address (struct
+ * rt_sigframe, arch/x86/include/asm/sigframe.h; include/uapi/asm-generic/ucontext.h).
+ */
+#define SHOT_UC_LINK 1		/* always 0 */
+#define SHOT_UC_STACK 2		/* uc_stack.ss_sp: the alternate stack, as sigaltstack() got it */
+#define SHOT_UC_STACK_SIZE 4
+#define SHOT_UC_SP 20		/* uc_mcontext.sp */
+#define SHOT_UC_BYTES 168
+
+SHOT_INLINE int shot_on_alt_stack(const struct shot *shot, u64 sp)
+{
+	return sp - shot->alt_stack < shot->alt_size;
+}
+
+/*
+ * Whether the signal that led to the alternate stack has its frame at @offset in .data. The stack
+ * pointer that it interrupted is then in .value.
+ */
+SHOT_INLINE int shot_try_signal_frame(struct shot *shot, u64 offset)
+{
+	const u64 *uc;
+
+	shot_opaque(offset);
+	if (offset > SHOT_DATA_BYTES - SHOT_UC_BYTES)	/* for the verifier */
+		return 0;
+	uc = (const u64 *)(shot->data + offset);
+	if (uc[SHOT_UC_LINK] || uc[SHOT_UC_STACK] != shot->alt_stack ||
+	    uc[SHOT_UC_STACK_SIZE] != shot->alt_size || shot_on_alt_stack(shot, uc[SHOT_UC_SP]))
+		return 0;
+	shot->value = uc[SHOT_UC_SP];
+	return 1;
+}
+
+static long shot_signal_round(u32 i, void *arg)
+{
+	struct shot *shot = ((struct shot_loop_arg *)arg)->shot;
+
+	(void)i;
+	for (int k = 0; k < SHOT_STEPS; k++) {
+		if (shot->scan < shot->scan_low + 8)
+			return 1;
+		shot->scan -= 8;
+		if (shot_try_signal_frame(shot, shot->scan))
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * Finds the frame of the signal that led to the alternate stack, by what the kernel wrote into it:
+ * that very stack's place and size. From the stack's end down, of which the last bytes in .data are
+ * a copy, since it is the first on it. Leaves the interrupted stack pointer in .value, else 0.
+ */
+SHOT_FN int shot_find_signal_frame(struct shot *shot)
+{
+	struct shot_loop_arg arg = { .shot = shot };
+
+	if (!shot)
+		return 0;
+	shot->value = 0;
+	if (shot->used < shot->scan_low + SHOT_UC_BYTES)
+		return 0;
+	shot->scan = shot->scan_low + ((shot->used - shot->scan_low - SHOT_UC_BYTES) & ~7U) + 8;
+	shot_loop(WIRE_MAX_STACK_BYTES / 8 / SHOT_STEPS + 1, shot_signal_round, &arg);
+	return 0;
+}
+
+/*
+ * Copies the stack that user mode was left on and, if that is the one of a signal's handler, the
+ * one that the signal came on. Both have no more bytes than are asked for. Comes behind the
+ * kernel's stacks, whose number is not known before. 32-bit programs are not unwound by it.
+ *
+ * A thread's stack ends below its control block, which FS points at, as C libraries place them; the
+ * first thread's is far away from it. Above is no more of the stack, whatever else is there.
+ */
+SHOT_FN int shot_take_user_stacks(struct shot *shot)
+{
+	u64 sp, end;
+
+	if (!shot || !(shot->flags & SHOT_F_USER) || shot->wire.flags & WIRE_F_USER_GONE ||
+	    shot->word != 8)
+		return 0;
+	sp = shot->wire.user_sp;
+	end = shot->wire.regs.x86.fs_base;
+	shot->user_left = shot_min(shot->user_stack, WIRE_MAX_STACK_BYTES);
+	if (!shot_on_alt_stack(shot, sp))
+		return shot_copy_user_stack(shot, sp, end);
+	shot_copy_user_stack(shot, sp, shot->alt_stack + shot->alt_size);
+	shot_find_signal_frame(shot);
+	if (shot->value)
+		shot_copy_user_stack(shot, shot->value, end);
 	return 0;
 }
 

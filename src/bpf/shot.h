@@ -21,8 +21,11 @@
 #define SHOT_READ_MAX 256	/* of shot_read() */
 #define SHOT_READ_AHEAD 1024	/* what it reads at once where it can; a power of two */
 
-/* The user frames, then the stacks: a thread's, an interrupt's, an exception's and the user's. */
-#define SHOT_DATA_BYTES (WIRE_MAX_USER_FRAMES * 8 + WIRE_MAX_STACKS * WIRE_MAX_STACK_BYTES)
+/*
+ * The user frames, then the stacks: a thread's, an interrupt's, an exception's and the user's, of
+ * which there are two behind a signal, with no more bytes than one may have.
+ */
+#define SHOT_DATA_BYTES (WIRE_MAX_USER_FRAMES * 8 + 4 * WIRE_MAX_STACK_BYTES)
 
 /* What is known of a VM; user space replaces it as a whole. */
 struct shot_vm {
@@ -72,7 +75,7 @@ struct shot {
 	/* Given by the caller, with .wire's first part and .regs. */
 	u32 flags;		/* enum shot_flags */
 	u32 max_depth;
-	u32 user_stack;		/* bytes of the user stack to copy at most; 0: none */
+	u32 user_stack;		/* bytes of the user stacks to copy at most; 0: none */
 	u32 pad_given;
 	u64 percpu;		/* the vCPU's per-CPU base if known from earlier; updated */
 
@@ -95,6 +98,12 @@ struct shot {
 	u64 stack_end;		/* results of shot_find_stack(): where the stack ends, and */
 	u64 next_sp;		/* the stack pointer on the stack that was left for it; 0: none */
 	u64 next_task;		/* result of shot_find_next_task() */
+	u64 alt_stack;		/* the task's alternate signal stack */
+	u64 alt_size;		/* 0: it has none, or that is not known */
+	u32 user_left;		/* of .user_stack */
+	u32 scan_low;		/* of the search for a signal's frame: where in .data it ends, */
+	u32 scan;		/* and where it is, going down */
+	u32 pad_scan;
 	u64 fp;			/* the next user frame */
 	u64 floor;		/* lowest address that it may have */
 	u64 window_gva;		/* user stack that is in .window */

@@ -18,6 +18,7 @@
 #define TASK_TGID 0x94
 #define TASK_COMM 0xb8
 #define MM_PGD 0x50
+#define TASK_ALT_STACK 0xd0
 
 static int env_read(struct shot_env *env, u64 hva, void *out, u32 size, bool again)
 {
@@ -145,6 +146,7 @@ static void fill_vm(struct build_shot *build)
 			.task_mm_offset = TASK_MM,
 			.loaded_mm_offset = LOADED_MM,
 			.mm_pgd_offset = MM_PGD,
+			.task_alt_stack_offset = TASK_ALT_STACK,
 			.thread_size = BUILD_SHOT_STACK_BYTES,
 			.irq_stack_size = BUILD_SHOT_STACK_BYTES,
 			.kernel_start = KERNEL_START,
@@ -196,6 +198,33 @@ void build_shot_deinit(struct build_shot *build)
 {
 	mem_fake_destroy(build->mem);
 	build->mem = NULL;
+}
+
+/* The words of struct rt_sigframe from its return address on that matter. */
+int build_shot_signal(struct build_shot *build, u64 frame, u64 sp)
+{
+	int err = build_shot_set(build, frame, BUILD_SHOT_RESTORER);
+
+	err = err ?: build_shot_set(build, frame + 8, 7);	/* uc_flags */
+	err = err ?: build_shot_set(build, frame + 16, 0);	/* uc_link */
+	err = err ?: build_shot_set(build, frame + 24, BUILD_SHOT_ALT);
+	err = err ?: build_shot_set(build, frame + 32, 0x5555555500000001);
+	err = err ?: build_shot_set(build, frame + 40, BUILD_SHOT_ALT_BYTES);
+	err = err ?: build_shot_set(build, frame + 48 + 15 * 8, sp);
+	return err ?: build_shot_set(build, frame + 48 + 16 * 8, BUILD_SHOT_USER_PC);
+}
+
+int build_shot_alt_stack(struct build_shot *build)
+{
+	int err = build_shot_set(build, BUILD_SHOT_TASK + TASK_ALT_STACK, BUILD_SHOT_ALT);
+
+	err = err ?: build_shot_set(build, BUILD_SHOT_TASK + TASK_ALT_STACK + 8,
+				    BUILD_SHOT_ALT_BYTES);
+	for (u64 at = 0; at < BUILD_SHOT_ALT_MAPPED && !err; at += SHOT_PAGE)
+		err = build_pagetable_map(&build->pt, BUILD_SHOT_ALT / SHOT_PAGE * SHOT_PAGE + at,
+					  BUILD_SHOT_ALT_GPA + at, SHOT_PAGE,
+					  RW | MMU_USER);
+	return err;
 }
 
 void build_shot_enter_kernel(struct build_shot *build, u64 sp)

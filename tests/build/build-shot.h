@@ -26,6 +26,11 @@
 #define BUILD_SHOT_USER_BYTES 0x4000
 #define BUILD_SHOT_USER_GPA 0x10000	/* of its first page; the others are below, falling */
 #define BUILD_SHOT_STACK_BYTES 0x4000	/* thread and interrupt */
+#define BUILD_SHOT_ALT 0x7f0000000800ULL	/* the alternate signal stack, above other things */
+#define BUILD_SHOT_ALT_BYTES 0x2000
+#define BUILD_SHOT_ALT_MAPPED 0x4000	/* around it */
+#define BUILD_SHOT_ALT_GPA 0x18000
+#define BUILD_SHOT_RESTORER 0x401800ULL
 
 #define BUILD_SHOT_FRAMES 20
 #define BUILD_SHOT_FRAME_BYTES 0x2f8	/* one user frame to the next; 5 to 6 a page */
@@ -70,6 +75,12 @@ void build_shot_enter_kernel(struct build_shot *build, u64 sp);
 
 /* Loads tables of another address space, as the guest does before it switches tasks. */
 int build_shot_switch_mm(struct build_shot *build);
+
+/* Gives the task an alternate signal stack, and other memory around it. */
+int build_shot_alt_stack(struct build_shot *build);
+
+/* Writes the frame of a signal that came at @sp, its return address at @frame. */
+int build_shot_signal(struct build_shot *build, u64 frame, u64 sp);
 
 /* Writes what the CPU pushes at the top of the stack that ends at @top. */
 int build_shot_hw_frame(struct build_shot *build, u64 top, u64 cs, u64 ip, u64 sp);

@@ -345,6 +345,7 @@ static void check_user_stack(u32 limit, u64 sp, u64 end, u8 stop)
 
 static void test_user_stack(void **state)
 {
+	/* There is no page for the red zone. */
 	u64 sp = BUILD_SHOT_FIRST_FRAME - 16, end = BUILD_SHOT_USER + BUILD_SHOT_USER_BYTES;
 	struct sample sample;
 
@@ -371,6 +372,160 @@ static void test_user_stack(void **state)
 	sample = take();
 	assert_true(sample.wire->flags & WIRE_F_USER_GONE);
 	assert_int_equal(sample.wire->nr_stacks, 1);
+}
+
+static void test_red_zone(void **state)
+{
+	u64 sp = BUILD_SHOT_USER + 0x800, end = BUILD_SHOT_USER + BUILD_SHOT_USER_BYTES;
+
+	(void)state;
+	build.regs.gpr[X86_RSP] = sp;
+	check_user_stack(WIRE_MAX_STACK_BYTES, sp - 128, end, STOP_NOT_PRESENT);
+	check_user_stack(8192, sp - 128, sp - 128 + 8192, STOP_STACK_CUT);
+	check_user_stack(1023, sp, sp + 1023, STOP_STACK_CUT);
+	/* Stack pointers that nothing is below. */
+	build.user_stack = WIRE_MAX_STACK_BYTES;
+	for (sp = 0; sp < 256; sp += 8) {
+		build.regs.gpr[X86_RSP] = sp;
+		assert_int_equal(take().wire->stacks[0].gva, sp);
+		assert_int_equal(shot.wire.stacks[0].size, 0);
+	}
+}
+
+/* A thread's ends below its control block. */
+static void test_stack_end(void **state)
+{
+	u64 sp = BUILD_SHOT_USER + 0x800, end = BUILD_SHOT_USER + BUILD_SHOT_USER_BYTES;
+
+	(void)state;
+	build.regs.gpr[X86_RSP] = sp;
+	build.regs.x86.fs_base = sp + 0x1004;
+	check_user_stack(WIRE_MAX_STACK_BYTES, sp - 128, sp + 0x1004, STOP_COMPLETE);
+	check_user_stack(0x1000, sp - 128, sp - 128 + 0x1000, STOP_STACK_CUT);
+	build.regs.x86.fs_base = sp;
+	check_user_stack(WIRE_MAX_STACK_BYTES, sp - 128, end, STOP_NOT_PRESENT);
+	build.regs.x86.fs_base = end + SHOT_PAGE;
+	check_user_stack(WIRE_MAX_STACK_BYTES, sp - 128, end, STOP_NOT_PRESENT);
+	build.regs.x86.fs_base = ~0ULL;
+	check_user_stack(WIRE_MAX_STACK_BYTES, sp - 128, end, STOP_NOT_PRESENT);
+	sp = BUILD_SHOT_FIRST_FRAME - 16;
+	build.regs.gpr[X86_RSP] = sp;
+	build.regs.x86.fs_base = sp + 0x1000;
+	check_user_stack(WIRE_MAX_STACK_BYTES, sp, sp + 0x1000, STOP_COMPLETE);
+}
+
+#define ALT_SP (BUILD_SHOT_ALT + 0x100)
+#define ALT_END (BUILD_SHOT_ALT + BUILD_SHOT_ALT_BYTES)
+#define CAME_AT (BUILD_SHOT_USER + 0x2238)
+
+/* In a handler on the alternate stack, with room for all. */
+static void enter_handler(void)
+{
+	assert_int_equal(build_shot_alt_stack(&build), 0);
+	build.regs.gpr[X86_RSP] = ALT_SP;
+	build.user_stack = WIRE_MAX_STACK_BYTES;
+}
+
+static void put_signal(u64 frame, u64 sp)
+{
+	assert_int_equal(build_shot_signal(&build, frame, sp), 0);
+}
+
+/* That both stacks are there, the alternate one from @sp on. */
+static void check_both_stacks(u64 sp)
+{
+	u64 end = BUILD_SHOT_USER + BUILD_SHOT_USER_BYTES;
+	struct sample sample = take();
+	u32 i = sample.wire->nr_stacks - 2;
+
+	assert_true(sample.wire->nr_stacks >= 2);
+	check_stack(&sample, i, sp - 128, ALT_END, WIRE_STACK_USER);
+	assert_int_equal(sample.wire->stacks[i + 1].stop, STOP_NOT_PRESENT);
+	shot.wire.stacks[i + 1].stop = STOP_COMPLETE;
+	check_stack(&sample, i + 1, CAME_AT - 128, end, WIRE_STACK_USER);
+}
+
+/* A signal's frame anywhere on the alternate stack leads to the stack that it came on. */
+static void test_alt_stack(void **state)
+{
+	(void)state;
+	enter_handler();
+	assert_int_equal(take().wire->nr_stacks, 1);
+	for (u64 frame = ALT_SP; frame + 176 <= ALT_END; frame += 8) {
+		put_signal(frame, CAME_AT);
+		check_both_stacks(ALT_SP);
+	}
+	/* Beside the stack. */
+	for (u64 frame = ALT_SP; frame < ALT_END; frame += 8)
+		set(frame, 0);
+	for (u64 frame = ALT_END - 168; frame < ALT_END; frame += 8) {
+		put_signal(frame, CAME_AT);
+		assert_int_equal(take().wire->nr_stacks, 1);
+	}
+}
+
+/* What makes no frame of a signal that led there, and no alternate stack. */
+static void test_no_signal_frame(void **state)
+{
+	static const unsigned int words[] = { 2, 3, 5 };
+	u64 frame = ALT_SP + 0x400;
+
+	(void)state;
+	enter_handler();
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+		put_signal(frame, CAME_AT);
+		set(frame + 8 * words[i], 8);
+		assert_int_equal(take().wire->nr_stacks, 1);
+	}
+	/* One that came on the alternate stack; and then the one before it. */
+	put_signal(frame, ALT_SP + 0x800);
+	assert_int_equal(take().wire->nr_stacks, 1);
+	put_signal(frame + 0x800, CAME_AT);
+	check_both_stacks(ALT_SP);
+	put_signal(frame + 0xc00, BUILD_SHOT_DIRECT);
+	assert_int_equal(take().wire->nr_stacks, 1);
+	put_signal(frame + 0xc00, 0);
+	assert_int_equal(take().wire->nr_stacks, 1);
+	put_signal(frame + 0xc00, CAME_AT);
+	/* Not a word's address. */
+	build.regs.gpr[X86_RSP] = ALT_SP + 4;
+	assert_int_equal(take().wire->nr_stacks, 1);
+	/* Below the alternate stack, and at its ends. */
+	build.regs.gpr[X86_RSP] = BUILD_SHOT_ALT - 8;
+	assert_int_equal(take().wire->nr_stacks, 1);
+	assert_int_equal(shot.wire.stacks[0].stop, STOP_NOT_PRESENT);
+	build.regs.gpr[X86_RSP] = BUILD_SHOT_ALT;
+	check_both_stacks(BUILD_SHOT_ALT);
+	build.regs.gpr[X86_RSP] = ALT_END;
+	assert_int_equal(take().wire->nr_stacks, 1);
+	assert_int_equal(shot.wire.stacks[0].stop, STOP_NOT_PRESENT);
+	/* It is not known which stack that is: then it goes on above its end. */
+	build.regs.gpr[X86_RSP] = ALT_SP;
+	build.vm.guest.task_alt_stack_offset = 0;
+	assert_int_equal(take().wire->nr_stacks, 1);
+	assert_int_equal(shot.wire.stacks[0].stop, STOP_NOT_PRESENT);
+}
+
+/* Both stacks together have no more bytes than one may have. */
+static void test_alt_stack_limit(void **state)
+{
+	u32 alt_bytes = ALT_END - ALT_SP + 128;
+	const struct wire_stack *stacks = shot.wire.stacks;
+
+	(void)state;
+	enter_handler();
+	put_signal(ALT_SP + 0x200, CAME_AT);
+	for (build.user_stack = 1024; build.user_stack < 15000; build.user_stack += 1000) {
+		u32 whole = 0x4000 - CAME_AT % 0x4000 + 128;
+		u32 left = build.user_stack > alt_bytes ? build.user_stack - alt_bytes : 0;
+
+		assert_int_equal(take().wire->nr_stacks, 2);
+		assert_int_equal(stacks[0].size, MIN(build.user_stack, alt_bytes));
+		assert_int_equal(stacks[0].stop,
+				 build.user_stack < alt_bytes ? STOP_STACK_CUT : STOP_COMPLETE);
+		assert_int_equal(stacks[1].size, MIN(left, whole));
+		assert_int_equal(stacks[1].stop, STOP_STACK_CUT);
+	}
 }
 
 /* Whose user stack is not copied. */
@@ -414,6 +569,14 @@ static void test_all_stacks(void **state)
 	assert_int_equal(sample.wire->stacks[3].gva, user_sp);
 	assert_int_equal(sample.wire->stacks[3].size,
 			 BUILD_SHOT_USER + BUILD_SHOT_USER_BYTES - user_sp);
+	/* And in a signal's handler. */
+	enter_handler();
+	put_signal(ALT_SP + 0x400, CAME_AT);
+	build_shot_hw_frame(&build, BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES, 0x33,
+			    BUILD_SHOT_USER_PC, ALT_SP);
+	build_shot_enter_kernel(&build, BUILD_SHOT_NMI);
+	check_both_stacks(ALT_SP);
+	assert_int_equal(shot.wire.nr_stacks, WIRE_MAX_STACKS);
 }
 
 /* Every place of a stack, among them the first byte and the last word. */
@@ -864,6 +1027,11 @@ int main(void)
 		TEST(bad_pointers),    TEST(first_pointer),	TEST(return_addresses),
 		TEST(depth),	       TEST(compat),		TEST(system_call),
 		TEST(user_stack),
+		TEST(red_zone),
+		TEST(stack_end),
+		TEST(alt_stack),
+		TEST(no_signal_frame),
+		TEST(alt_stack_limit),
 		TEST(no_user_stack),
 		TEST(all_stacks),
 		TEST(whole_stack),     TEST(irq_stack),		TEST(nmi_in_irq),

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <ucontext.h>
 
 #include "arch/x86-call.h"
@@ -869,20 +870,22 @@ static __attribute__((no_sanitize("address"))) void copy_stack(u64 from, u64 siz
 		out[i] = words[i];
 }
 
+/* With the red zone, as capture does. */
 static void add_own_stack(u64 sp, u64 end, enum stop_reason stop)
 {
 	static u64 bytes[WIRE_MAX_STACK_BYTES / sizeof(u64)];
 	struct wire_sample *wire = &self.sample.wire;
-	u64 size = MIN(end - sp, sizeof(bytes));
+	u64 start = sp / sizeof(u64) * sizeof(u64) - WIRE_RED_ZONE;
+	u64 size = MIN(end - start, sizeof(bytes));
 
-	copy_stack(sp, size, bytes);
+	copy_stack(start, size, bytes);
 	strbuf_add(&self.sample.stacks[wire->nr_stacks], bytes, size);
 	wire->stacks[wire->nr_stacks++] = (struct wire_stack){
-		.gva = sp, .size = size, .kind = WIRE_STACK_USER, .stop = stop,
+		.gva = start, .size = size, .kind = WIRE_STACK_USER, .stop = stop,
 	};
 }
 
-/* From where getcontext() was called. */
+/* From where getcontext() was called, or a signal came. */
 static int unwind_own(const ucontext_t *context)
 {
 	static const u8 order[] = {
@@ -1060,6 +1063,83 @@ static void test_own_code(void **state)
 	munmap(page, 4096);
 }
 
+/* A trap after each instruction, with the chain from there. */
+struct steps {
+	volatile sig_atomic_t on;
+	u32 nr, nr_vdso;
+	u64 bad_pc;		/* the first that is wrong; 0: none is */
+	enum stop_reason bad_stop;
+	const struct object *vdso;
+};
+
+static struct steps steps;
+
+/* Whether it is complete and ends as backtrace() saw the caller's. */
+static bool is_chain_from(const struct chain *chain)
+{
+	u32 tail = self.nr_want - 2;	/* neither the function itself nor what it calls */
+
+	if (chain->user_stop != STOP_COMPLETE || chain->nr <= tail)
+		return false;
+	for (u32 i = 0; i < tail; i++)
+		if (chain->frames[chain->nr - 1 - i].ip !=
+		    (uintptr_t)self.want[self.nr_want - 1 - i])
+			return false;
+	return true;
+}
+
+static void on_trap(int signal, siginfo_t *info, void *arg)
+{
+	ucontext_t *context = arg;
+	greg_t *gregs = context->uc_mcontext.gregs;
+
+	(void)signal;
+	(void)info;
+	if (!steps.on) {
+		gregs[REG_EFL] &= ~0x100;
+		return;
+	}
+	gregs[REG_EFL] |= 0x100;
+	steps.nr++;
+	steps.nr_vdso += own_object(gregs[REG_RIP]) == steps.vdso;
+	if (!steps.bad_pc && (unwind_own(context) || !is_chain_from(&self.chain))) {
+		steps.bad_pc = gregs[REG_RIP];
+		steps.bad_stop = self.chain.user_stop;
+	}
+}
+
+/* Calls of the library and of the vDSO by way of the PLT, one instruction after the other. */
+static __attribute__((noinline)) void step_through_calls(void)
+{
+	struct timespec now;
+
+	self.nr_want = backtrace(self.want, ARRAY_SIZE(self.want));
+	steps.on = 1;
+	raise(SIGTRAP);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	strtod("1", NULL);
+	steps.on = 0;
+}
+
+static void test_own_steps(void **state)
+{
+	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO }, old;
+	u64 vdso = getauxval(AT_SYSINFO_EHDR);
+
+	(void)state;
+	if (!vdso)
+		print_message("no vDSO here\n");
+	steps.vdso = vdso ? own_object(vdso) : NULL;
+	assert_int_equal(sigaction(SIGTRAP, &action, &old), 0);
+	step_through_calls();
+	sigaction(SIGTRAP, &old, NULL);
+	assert_true(steps.nr > 50);
+	assert_true(!vdso || steps.nr_vdso > 10);
+	if (steps.bad_pc)
+		fail_msg("at %#llx: %s", (unsigned long long)steps.bad_pc,
+			 stop_reason_text(steps.bad_stop));
+}
+
 static void *thread_main(void *arg)
 {
 	look(0);
@@ -1099,6 +1179,7 @@ int main(void)
 		cmocka_unit_test(test_own_signal),
 		cmocka_unit_test(test_own_signal_stack),
 		cmocka_unit_test(test_own_code),
+		cmocka_unit_test(test_own_steps),
 		cmocka_unit_test(test_own_thread),
 	};
 
