@@ -16,31 +16,7 @@
 #include "objfile/file-image.h"
 #include "symbols/cache.h"
 #include "symbols/elf-file.h"
-
-enum symbol_source {
-	SYMBOL_SOURCE_GUEST,		/* the guest's memory, by whoever has the guest */
-	SYMBOL_SOURCE_CACHE,		/* ~/.debug */
-	SYMBOL_SOURCE_HOST,		/* this machine's file of that path, its debug files */
-	SYMBOL_SOURCE_GUESTMOUNT,	/* a guest's root folder, mounted by hand */
-	SYMBOL_SOURCE_GATEWAY,		/* kept for an agent in the guest; nothing answers yet */
-	SYMBOL_SOURCE_DEBUGINFOD,	/* servers, of $DEBUGINFOD_URLS only */
-	SYMBOL_SOURCE_NR,
-};
-
-/* The sources to ask, in order. .nr 0: all, in the order of the enum. */
-struct symbol_source_list {
-	enum symbol_source order[SYMBOL_SOURCE_NR];
-	size_t nr;
-};
-
-/*
- * "cache,host": names as in SYMBOL_SOURCE_NAMES, each at most once. -EINVAL with *@ret_why, a
- * constant.
- */
-int symbol_source_list_parse(const char *text, struct symbol_source_list *ret,
-			     const char **ret_why);
-
-#define SYMBOL_SOURCE_NAMES "guest,cache,host,guestmount,debuginfod"
+#include "symbols/source-list.h"
 
 enum symbol_object {
 	SYMBOL_OBJECT_USER,	/* a program or library */

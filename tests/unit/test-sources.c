@@ -134,28 +134,6 @@ static struct offers find(struct world *world, enum symbol_object object, const 
 	return offers;
 }
 
-static void test_lists(void **state)
-{
-	static const char *const bad[] = {
-		"", ",", "cache,", ",cache", "cache,cache", "gateway", "Cache", "cache host",
-	};
-	struct symbol_source_list list = { .nr = 7 };
-	const char *why = NULL;
-
-	(void)state;
-	assert_int_equal(symbol_source_list_parse("host,cache", &list, &why), 0);
-	assert_int_equal(list.nr, 2);
-	assert_int_equal(list.order[0], SYMBOL_SOURCE_HOST);
-	assert_int_equal(symbol_source_list_parse(SYMBOL_SOURCE_NAMES, &list, &why), 0);
-	assert_int_equal(list.nr, 5);
-	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		why = NULL;
-		assert_int_equal(symbol_source_list_parse(bad[i], &list, &why), -EINVAL);
-		assert_non_null(why);
-		assert_int_equal(list.nr, 5);
-	}
-}
-
 static void test_order(void **state)
 {
 	struct world *world = *state;
@@ -346,7 +324,6 @@ static void test_no_debuginfod(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lists),
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_enough, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mismatches, setup, teardown),
