@@ -23,6 +23,9 @@
 #define MAX_GUESSED_SIZE (16ULL << 20)
 #define PAGE 4096ULL
 
+/* Bytes of all names: in a small file all symbols can have the same long name. */
+#define MAX_NAMES (512U << 20)
+
 /* Range i goes from starts.data[i] up to the next start; owners.data[i] is a symbol's index. */
 struct range_index {
 	VEC(u64) starts;
@@ -87,7 +90,7 @@ int symtab_add(struct symtab *symtab, u64 start, u64 size, u8 type, const char *
 
 	if (symtab->finished || !len)
 		return -EINVAL;
-	if (symtab->names.len + len + 1 > UINT32_MAX || symtab->symbols.nr >= NO_OWNER - 1)
+	if (symtab->names.len + len + 1 > MAX_NAMES || symtab->symbols.nr >= NO_OWNER - 1)
 		return -E2BIG;
 	strbuf_add(&symtab->names, name, len);
 	strbuf_addc(&symtab->names, '\0');

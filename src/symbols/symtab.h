@@ -7,7 +7,8 @@
 
 #include "base/types.h"
 
-#define SYMBOL_NAME_MAX 511	/* bytes of a name that are kept */
+/* Bytes of a name that are kept. Templates make long ones, and what is cut cannot be demangled. */
+#define SYMBOL_NAME_MAX 8191
 
 enum symbol_flags {
 	SYMBOL_F_SIZED = 1 << 0,	/* the object said how long it is; .end is not a guess */
@@ -29,7 +30,7 @@ DEFINE_CLEANUP(struct symtab *, symtab_destroy)
 
 /*
  * @size 0: up to the next symbol. Names are copied; only up to SYMBOL_NAME_MAX bytes of one are
- * kept, and an empty one is -EINVAL. -E2BIG: more names than a table holds.
+ * kept, and an empty one is -EINVAL. -E2BIG: more names than a table holds, which is 512 MiB.
  */
 int symtab_add(struct symtab *symtab, u64 start, u64 size, u8 type, const char *name);
 

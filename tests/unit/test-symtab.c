@@ -235,7 +235,7 @@ static void test_nesting(void **state)
 static void test_long_name(void **state)
 {
 	_cleanup_(symtab_destroy) struct symtab *symtab = start_table();
-	char name[2000];
+	char name[SYMBOL_NAME_MAX + 2];
 
 	(void)state;
 	memset(name, 'n', sizeof(name));
@@ -244,6 +244,25 @@ static void test_long_name(void **state)
 	assert_int_equal(symtab_finish(symtab), 0);
 	assert_int_equal(strlen(symtab_name(symtab, symtab_at(symtab, 0))), SYMBOL_NAME_MAX);
 	assert_true(symtab_memory(symtab) > SYMBOL_NAME_MAX);
+}
+
+/* All symbols of a small file can have the same long name. */
+static void test_many_long_names(void **state)
+{
+	_cleanup_(symtab_destroy) struct symtab *symtab = start_table();
+	char name[SYMBOL_NAME_MAX + 1];
+	size_t nr = 0;
+	int err = 0;
+
+	(void)state;
+	memset(name, 'n', sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	while (!err && nr <= 65536) {
+		err = symtab_add(symtab, nr, 1, 'T', name);
+		nr += !err;
+	}
+	assert_int_equal(err, -E2BIG);
+	assert_int_equal(nr, 65536);
 }
 
 /* What symtab_find() promises, spelt out slowly. */
@@ -332,6 +351,7 @@ int main(void)
 		cmocka_unit_test(test_many_of_one_address),
 		cmocka_unit_test(test_nesting),
 		cmocka_unit_test(test_long_name),
+		cmocka_unit_test(test_many_long_names),
 		cmocka_unit_test(test_random_against_slow),
 		cmocka_unit_test(test_kernel_sized),
 	};
