@@ -644,16 +644,21 @@ static void plt_sizes(const struct elf_file *file, const struct section *plt, u6
 	}
 }
 
-/* Which symbol relocation @i of @data is about. */
-static bool relocation_symbol(Elf_Data *data, bool with_addend, size_t i, size_t *ret)
+/* What is filled in for one stub, and whose address. */
+struct stub {
+	u64 offset;
+	size_t symbol;
+};
+
+static bool read_stub(Elf_Data *data, bool with_addend, size_t i, struct stub *ret)
 {
 	GElf_Rela rela;
 	GElf_Rel rel;
 
 	if (with_addend && gelf_getrela(data, i, &rela))
-		*ret = GELF_R_SYM(rela.r_info);
+		*ret = (struct stub){ rela.r_offset, GELF_R_SYM(rela.r_info) };
 	else if (!with_addend && gelf_getrel(data, i, &rel))
-		*ret = GELF_R_SYM(rel.r_info);
+		*ret = (struct stub){ rel.r_offset, GELF_R_SYM(rel.r_info) };
 	else
 		return false;
 	return true;
@@ -680,29 +685,84 @@ static const struct section *plt_relocations(const struct elf_file *file)
 	return section ? section : find_section_of_type(file, ".rel.plt", SHT_REL);
 }
 
+/* The stubs of a file, in their order. */
+struct plt {
+	const struct elf_file *file;
+	struct symbol_table table;	/* what they are named by */
+	VEC(struct stub) stubs;
+};
+
+static int compare_stubs(const void *a, const void *b)
+{
+	const struct stub *x = a, *y = b;
+
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/*
+ * On x86 stubs come in the order of what is filled in for them, not of the relocations, where those
+ * of functions that are chosen at run time come last. perf knows since 6.3 (78250284b157 "perf
+ * symbols: Sort plt relocations for x86").
+ */
+static int read_stubs(const struct section *relocations, struct plt *plt)
+{
+	bool with_addend = relocations->header.sh_type == SHT_RELA;
+	int machine = plt->file->header.e_machine;
+	Elf_Data *data = elf_getdata(relocations->scn, NULL);
+	struct stub stub;
+	int err = 0;
+
+	if (!data || !data->d_buf)
+		return 0;
+	for (size_t i = 0; !err && i < MAX_SYMBOLS && read_stub(data, with_addend, i, &stub); i++)
+		err = vec_push(&plt->stubs, stub);
+	if (plt->stubs.nr && (machine == EM_X86_64 || machine == EM_386))
+		qsort(plt->stubs.data, plt->stubs.nr, sizeof(stub), compare_stubs);
+	return err;
+}
+
+/* They lie from file offset @at to @end, each of @size bytes. */
+static int add_stubs(const struct plt *plt, u64 at, u64 end, u64 size, struct symtab *symtab)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && size && i < plt->stubs.nr && at < end; i++, at += size)
+		err = add_plt_entry(&plt->table, plt->stubs.data[i].symbol, at, size, symtab);
+	return err;
+}
+
+/*
+ * With indirect branch tracking calls go to stubs of a section of their own, without a first entry
+ * that is none. perf knows since 6.3 (b2529f829ad6 "perf symbols: Add support for x86 .plt.sec").
+ */
+static int add_second_stubs(const struct plt *plt, struct symtab *symtab)
+{
+	const struct section *section = find_section_of_type(plt->file, ".plt.sec", SHT_PROGBITS);
+	const GElf_Shdr *header = section ? &section->header : NULL;
+
+	return header ? add_stubs(plt, header->sh_offset, header->sh_offset + header->sh_size,
+				  header->sh_entsize, symtab) : 0;
+}
+
 int elf_file_add_plt(const struct elf_file *file, struct symtab *symtab)
 {
+	const struct section *section = find_section(file, ".plt");
 	const struct section *relocations = plt_relocations(file);
-	const struct section *plt = find_section(file, ".plt");
-	u64 first, entry, at;
-	struct symbol_table table;
-	Elf_Data *data;
-	size_t symbol;
+	struct plt plt = { .file = file };
+	u64 first, entry;
 	int err;
 
-	if (!file->dynsym || !relocations || !plt ||
+	if (!file->dynsym || !relocations || !section ||
 	    relocations->header.sh_link != (size_t)(file->dynsym - file->sections.data))
 		return 0;
-	err = open_table(file, file->dynsym, &table);
-	data = elf_getdata(relocations->scn, NULL);
-	plt_sizes(file, plt, &first, &entry);
-	if (err || !data || !data->d_buf || !entry)
-		return err;
-	at = plt->header.sh_offset + first;
-	for (size_t i = 0; !err && i < MAX_SYMBOLS; i++, at += entry) {
-		if (!relocation_symbol(data, relocations->header.sh_type == SHT_RELA, i, &symbol))
-			break;
-		err = add_plt_entry(&table, symbol, at, entry, symtab);
-	}
+	plt_sizes(file, section, &first, &entry);
+	err = open_table(file, file->dynsym, &plt.table);
+	if (!err)
+		err = read_stubs(relocations, &plt);
+	if (!err)
+		err = add_stubs(&plt, section->header.sh_offset + first, UINT64_MAX, entry, symtab);
+	if (!err)
+		err = add_second_stubs(&plt, symtab);
+	vec_deinit(&plt.stubs);
 	return err;
 }

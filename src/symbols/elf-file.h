@@ -81,7 +81,10 @@ int elf_file_open_debugdata(const struct elf_file *file, struct elf_file **ret);
 int elf_file_add_symbols(const struct elf_file *file, const struct elf_file *runtime,
 			 struct symtab *symtab);
 
-/* Adds "name@plt" for each entry of the procedure linkage table. */
+/*
+ * Adds "name@plt" for each entry of the procedure linkage table, of both where there are two. Of
+ * functions that the program itself chooses at run time: "@plt".
+ */
 int elf_file_add_plt(const struct elf_file *file, struct symtab *symtab);
 
 #endif

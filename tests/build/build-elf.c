@@ -7,8 +7,8 @@
 #define PAGE 0x1000
 
 static const char *const names[BUILD_ELF_NR] = {
-	"", ".text", ".data", ".bss", ".comment", ".plt", ".symtab", ".strtab", ".dynsym",
-	".dynstr", ".rela.plt", ".note.gnu.build-id", ".gnu_debuglink", ".gnu_debugdata",
+	"", ".text", ".data", ".bss", ".comment", ".plt", ".plt.sec", ".symtab", ".strtab",
+	".dynsym", ".dynstr", ".rela.plt", ".note.gnu.build-id", ".gnu_debuglink", ".gnu_debugdata",
 	".hash", ".dynamic", ".shstrtab",
 };
 
@@ -114,22 +114,23 @@ static void add_table(struct builder *b, unsigned int i, u32 type,
 	strbuf_deinit(&strings);
 }
 
-static void add_plt(struct builder *b)
+static void add_plt(struct builder *b, unsigned int i, size_t nr)
 {
-	struct section *s = start_section(b, BUILD_ELF_PLT, SHT_PROGBITS, 16);
+	struct section *s = start_section(b, i, SHT_PROGBITS, 16);
 
 	s->flags = SHF_ALLOC | SHF_EXECINSTR;
 	s->entsize = BUILD_ELF_PLT_ENTRY;
-	strbuf_add_zeros(b->out, (b->spec->nr_plt + 1) * BUILD_ELF_PLT_ENTRY);
+	strbuf_add_zeros(b->out, nr * BUILD_ELF_PLT_ENTRY);
 	end_section(b, s);
 }
 
 static void add_relocations(struct builder *b)
 {
 	struct section *s = start_section(b, BUILD_ELF_RELPLT, SHT_RELA, 8);
+	size_t nr = b->spec->nr_plt;
 
-	for (size_t i = 0; i < b->spec->nr_plt; i++) {
-		put_word(b, 0x4000 + i * 8);
+	for (size_t i = 0; i < nr; i++) {
+		put_word(b, 0x4000 + (b->spec->last_first ? nr - 1 - i : i) * 8);
 		put_word(b, b->spec->is_32 ? (i + 1) << 8 | 7 : (u64)(i + 1) << 32 | 7);
 		put_word(b, 0);
 	}
@@ -303,7 +304,9 @@ void build_elf(const struct build_elf *spec, struct strbuf *out)
 	add_memory(&b, BUILD_ELF_DATA, SHF_WRITE, 1, true);
 	add_memory(&b, BUILD_ELF_BSS, SHF_WRITE, 2, false);
 	if (spec->nr_plt)
-		add_plt(&b);
+		add_plt(&b, BUILD_ELF_PLT, spec->nr_plt + 1);
+	if (spec->second_plt)
+		add_plt(&b, BUILD_ELF_PLT_SEC, spec->nr_plt);
 	if (spec->nr_symbols)
 		add_table(&b, BUILD_ELF_SYMTAB, SHT_SYMTAB, spec->symbols, spec->nr_symbols);
 	if (spec->nr_dynamic)

@@ -16,6 +16,7 @@ enum build_elf_section {
 	BUILD_ELF_BSS,
 	BUILD_ELF_COMMENT,	/* not in memory */
 	BUILD_ELF_PLT,
+	BUILD_ELF_PLT_SEC,
 	BUILD_ELF_SYMTAB,
 	BUILD_ELF_STRTAB,
 	BUILD_ELF_DYNSYM,
@@ -52,6 +53,8 @@ struct build_elf {
 	const struct build_elf_symbol *dynamic;	/* also what the relocations name, in order */
 	size_t nr_dynamic;
 	size_t nr_plt;				/* so many of them */
+	bool second_plt;			/* .plt.sec, behind .plt */
+	bool last_first;			/* what stubs jump by, against the relocations */
 	const struct build_elf_load *loads;
 	size_t nr_loads;
 	struct build_id build_id;

@@ -7,6 +7,11 @@ cd "$TMPDIR" || exit 1
 # shellcheck source=tests/lib/recordings.sh
 . "$SRC/tests/lib/recordings.sh"
 
+# without_stubs FILE: whose stubs the linker made; perf 6.1 mistakes some (golden/names has them)
+without_stubs() {
+	sed -i -E 's/^([[:space:]]+[0-9a-f]+ ).*@plt/\1@plt/; s/;[^;]*@plt/;@plt/g' "$1"
+}
+
 # same_script NAME FILE OPTIONS…: both print the same, and something
 same_script() {
 	name=$1 file=$2
@@ -16,7 +21,7 @@ same_script() {
 		fail "$name" "$(cat ours.err)"
 	elif ! [ -s perfs.txt ]; then
 		fail "$name" "perf printed nothing: $(cat perf.err)"
-	elif cmp -s ours.txt perfs.txt; then
+	elif without_stubs ours.txt && without_stubs perfs.txt && cmp -s ours.txt perfs.txt; then
 		pass "$name"
 	else
 		fail "$name" "$(diff ours.txt perfs.txt | head -n 20)"
@@ -99,6 +104,8 @@ same "who stops reading ends it silently" "" \
 perf script -i chains.data -F comm,ip,sym,dso 2>/dev/null |
 	python3 "$SRC/tests/golden/collapse.py" >perfs.txt
 "$KVMPROF" script -i chains.data --folded >ours.txt
+without_stubs ours.txt
+without_stubs perfs.txt
 same "folded chains" "" "$(diff ours.txt perfs.txt | head -n 20)"
 same "folded chains have all samples" "$(wc -l <whole.txt)" \
 	"$(awk '{ n += $NF } END { print n }' ours.txt)"

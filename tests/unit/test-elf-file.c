@@ -198,6 +198,14 @@ static void test_debuglink(void **state)
 	}
 }
 
+static const char *name_at(const struct symtab *symtab, u64 addr)
+{
+	const struct symbol *symbol = symtab_find(symtab, addr);
+
+	assert_non_null(symbol);
+	return symtab_name(symtab, symbol);
+}
+
 static void test_dynamic_and_plt(void **state)
 {
 	static const struct build_elf_symbol dynamic[] = {
@@ -211,6 +219,7 @@ static void test_dynamic_and_plt(void **state)
 	u64 plt;
 
 	(void)state;
+	spec.machine = EM_X86_64;
 	spec.nr_symbols = 0;
 	spec.dynamic = dynamic;
 	spec.nr_dynamic = ARRAY_SIZE(dynamic);
@@ -225,6 +234,39 @@ static void test_dynamic_and_plt(void **state)
 	expect(symtab, "exported", 0x1080, 'T');
 	expect(symtab, "puts@plt", plt + 16, 'T');
 	expect(symtab, "malloc@plt", plt + 32, 'T');
+	symtab_destroy(symtab);
+	unmake(&made);
+}
+
+/* Calls go to the second stubs; the order is that of what they jump by. */
+static void test_second_plt(void **state)
+{
+	static const struct build_elf_symbol dynamic[] = {
+		{ "puts", 0, 0, FUNC(GLOBAL), 0, SHN_UNDEF },
+		{ "malloc", 0, 0, FUNC(GLOBAL), 0, SHN_UNDEF },
+	};
+	struct build_elf spec = program;
+	struct symtab *symtab;
+	struct made made;
+	u64 plt;
+
+	(void)state;
+	spec.machine = EM_X86_64;
+	spec.nr_symbols = 0;
+	spec.dynamic = dynamic;
+	spec.nr_dynamic = spec.nr_plt = 2;
+	spec.second_plt = spec.last_first = true;
+	plt = build_elf_plt_offset(&spec);
+	make(&spec, &made);
+	assert_int_equal(symtab_create(&symtab), 0);
+	assert_int_equal(elf_file_add_plt(made.file, symtab), 0);
+	assert_int_equal(symtab_finish(symtab), 0);
+	assert_int_equal(symtab_nr(symtab), 4);
+	assert_string_equal(name_at(symtab, plt + 16), "malloc@plt");
+	assert_string_equal(name_at(symtab, plt + 32 + 15), "puts@plt");
+	assert_string_equal(name_at(symtab, plt + 48), "malloc@plt");
+	assert_string_equal(name_at(symtab, plt + 64), "puts@plt");
+	assert_null(symtab_find(symtab, plt + 80));
 	symtab_destroy(symtab);
 	unmake(&made);
 }
@@ -441,6 +483,7 @@ int main(void)
 		cmocka_unit_test(test_debug_file),
 		cmocka_unit_test(test_debuglink),
 		cmocka_unit_test(test_dynamic_and_plt),
+		cmocka_unit_test(test_second_plt),
 		cmocka_unit_test(test_relocatable),
 		cmocka_unit_test(test_arm_marks),
 		cmocka_unit_test(test_truncated),
