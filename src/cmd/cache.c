@@ -32,7 +32,8 @@ static struct {
 };
 
 static const struct option_spec options[] = {
-	OPT_STRING(0, "buildid-dir", &opt.dir, "DIR", "the cache (default ~/.debug)",
+	OPT_STRING(0, "buildid-dir", &opt.dir, "DIR",
+		   "the cache (default ~/.debug or perf's buildid.dir)",
 		   .complete = "dir"),
 	OPT_FLAG('J', "json", &opt.json, "list: as JSON"),
 	OPT_SIZE(0, "max-size", &opt.max_size, "prune: until no more than this is left"),

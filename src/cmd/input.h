@@ -42,7 +42,8 @@ int input_parse_sources(const char *text, void *arg, const char **ret_why);
 /* Pasted into a command's table, as the above. */
 #define INPUT_SYMBOL_OPTIONS(symbols)                                                         \
 	OPT_STRING(0, "buildid-dir", &(symbols).cache_dir, "DIR",                             \
-		   "symbols are there (default ~/.debug)", .complete = "dir"),                \
+		   "symbols are there (default ~/.debug or perf's buildid.dir)",              \
+		   .complete = "dir"),                                                        \
 	OPT_STRING(0, "symfs", &(symbols).symfs, "DIR",                                       \
 		   "look for the recorded files below DIR", .complete = "dir"),               \
 	OPT_CALLBACK(0, "symbol-sources", input_parse_sources, &(symbols).sources, "LIST",    \

@@ -58,7 +58,7 @@ static const struct option_spec options[] = {
 	OPT_CALLBACK('F', "fields", parse_fields, &opt.fields, "FIELDS",
 		     FIELD_NAMES "; or +FIELD,-FIELD"),
 	OPT_NUMBER(0, "max-stack", &opt.max_stack, 1, 65535, "N",
-		   "frames of a chain, innermost first"),
+		   "frames of a chain, innermost first (default 127)"),
 	INPUT_FILTER_OPTIONS(opt.filter),
 	OPT_GROUP("How"),
 	OPT_FLAG(0, "folded", &opt.folded, "one line a chain, as flame graph tools take it"),

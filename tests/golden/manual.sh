@@ -21,6 +21,44 @@ options_of_command() {
 		grep -vxE -e '-[hvq]|--help|--verbose|--quiet' | sort -u
 }
 
+# What a page's entries say, without markup.
+text_of_page() {
+	sed -e 's/\\f[BRI]//g' -e 's/\\-/-/g' -e 's/^\.[BIR]\+ //' "$1"
+}
+
+# The tags of a page's entries, "-p, --pid PID", and the same of the program.
+tags_of_page() {
+	grep -E '^\\fB\\-' "$1" >"$TMPDIR/tags"
+	text_of_page "$TMPDIR/tags" | sort
+}
+tags_of_command() {
+	"$KVMPROF" "$1" --list-options | awk -F '\t' '$1 !~ /--(help|verbose|quiet)$/ {
+		sub(/ /, ", ", $1)
+		if (sub(/\?$/, "]", $2))
+			$2 = "[" $2
+		print $1 ($2 == "" ? "" : " " $2)
+	}' | sort
+}
+
+# entry_of PAGE OPTION: the text below the option's tag
+entry_of() {
+	text_of_page "$1" | awk -v option="$2" '
+		/^-/ { inside = index(" " $0 " ", " " option " ") }
+		/^\.S[HS]/ { inside = 0 }
+		inside'
+}
+
+# missing_defaults COMMAND PAGE: options whose default, as the help has it, is not in the page
+missing_defaults() {
+	"$KVMPROF" "$1" --list-options |
+		sed -n 's/^\([^\t]*\)\t.*(default \([^ )]*[^ ),]\).*/\1 \2/p' |
+		while read -r line; do
+			value=${line##* }
+			names=${line% *}
+			entry_of "$2" "${names##* }" | grep -qF -- "$value" || echo "${names##* } $value"
+		done
+}
+
 commands=$("$KVMPROF" --list-commands | cut -f 1 | grep -vx help || :)
 contains 'there are commands' "$commands" flamegraph
 for command in $commands; do
@@ -31,6 +69,9 @@ for command in $commands; do
 	fi
 	same "$command: the manual page has the command's options" \
 		"$(options_of_command "$command" || :)" "$(options_of_page "$page")"
+	same "$command: and they take what the page says" "$(tags_of_command "$command")" \
+		"$(tags_of_page "$page")"
+	same "$command: the page has the defaults of --help" '' "$(missing_defaults "$command" "$page")"
 	contains "$command: kvmprof.1 names it" "$(cat "$SRC/doc/man/kvmprof.1")" \
 		"kvmprof\\-$command (1)"
 	status "$command: --help" 0 "$KVMPROF" "$command" --help
