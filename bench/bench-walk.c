@@ -68,6 +68,7 @@ typedef long (*recurse_fn)(int depth, int fd);
 	}
 DEFINE_RECURSE(recurse_small, 0)
 DEFINE_RECURSE(recurse_medium, 80)
+DEFINE_RECURSE(recurse_large, 128)
 
 static int compare(const void *a, const void *b)
 {
@@ -193,14 +194,18 @@ static int bench_pair(struct bench *bench, recurse_fn recurse, double *ret_ratio
 	return 0;
 }
 
-/* With a copy of @bytes of the user stack. */
-static int bench_user_sample(struct bench *bench, u32 bytes)
+/* With a copy of @bytes of the user stack, and with frames to walk or none. */
+static int bench_user_sample(struct bench *bench, bool frames, u32 bytes)
 {
-	double sample;
+	double sample = 0;
 	int err;
 
 	bench->skel->bss->user_stack = bytes;
+	bench->skel->bss->regs = bench->build.regs;
+	if (!frames)
+		bench->skel->bss->regs.gpr[X86_RBP] = 0;
 	err = measure(bench, bench->skel->progs.take_samples, &sample);
+	bench->skel->bss->regs = bench->build.regs;
 	bench->skel->bss->user_stack = 0;
 	if (err)
 		return err;
@@ -232,12 +237,17 @@ static int bench_kernel_sample(struct bench *bench, u32 bytes)
 
 static int run(struct bench *bench, double *ret_small, double *ret_medium)
 {
+	static const u32 copies[] = { 0, 160, 4096, 3 * SHOT_PAGE };
+	double large;
 	int err = bench_pair(bench, recurse_small, ret_small);
 
+	err = err ?: bench_pair(bench, recurse_large, &large);
+	/* Last, for the samples are of its frames. */
 	err = err ?: bench_pair(bench, recurse_medium, ret_medium);
-	err = err ?: bench_user_sample(bench, 0);
-	err = err ?: bench_user_sample(bench, 4096);
-	err = err ?: bench_user_sample(bench, 3 * SHOT_PAGE);
+	for (size_t i = 0; i < ARRAY_SIZE(copies); i++) {
+		err = err ?: bench_user_sample(bench, true, copies[i]);
+		err = err ?: bench_user_sample(bench, false, copies[i]);
+	}
 	err = err ?: bench_kernel_sample(bench, 1024);
 	err = err ?: bench_kernel_sample(bench, 4096);
 	return err ?: bench_kernel_sample(bench, BUILD_SHOT_STACK_BYTES);

@@ -24,6 +24,15 @@ SHOT_INLINE void shot_begin(struct shot *shot)
 	shot_set_root(shot, 0);
 }
 
+/*
+ * The user's frame pointers are walked in every sample, though user space mostly goes by rules over
+ * the copy of the stack. That is 10 ns a frame: of a program with frame pointers and 53 frames a
+ * third of a sample in user mode (bench-walk), of one without them next to nothing, for they lead
+ * nowhere. It is not left out where there is a copy: in code without rules the walk is the chain;
+ * above the copy's end it goes on from frames that it has to follow up to there; and where frame
+ * pointers lead off the stack that is copied, as from a handler's or a coroutine's, it has frames
+ * that the copy has not.
+ */
 SHOT_INLINE void shot_take_memory(struct shot *shot)
 {
 	const struct vcpu_regs *regs = &shot->wire.regs;
