@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Files and sections with each kind of record and instruction. */
 #include "build-cfi.h"
+#include "build-sframe.h"
 #include "seeds.h"
 
 #define TEXT BUILD_CFI_TEXT
@@ -65,6 +66,20 @@ static void add_functions(struct build_cfi *build)
 			  0x13, 0x7e, 0x11, 6, 2, 0x15, 3, 4, 0x2f, 12, 2, 0x05, 13, 5, 0x08, 14));
 }
 
+static void add_sframe(struct build_cfi *build)
+{
+	struct build_sframe sframe;
+
+	build_sframe_init(&sframe, 2);
+	build_sframe_function(&sframe, TEXT + 0x3000, 0x40, 1, 0);
+	build_sframe_row(&sframe, 0, BUILD_SFRAME_SP(1, 1), (s32[]){ 8 });
+	build_sframe_row(&sframe, 4, BUILD_SFRAME_FP(2, 1), (s32[]){ 16, -16 });
+	build_sframe_function(&sframe, TEXT + 0x3040, 0x40, 1, 16);
+	build_sframe_row(&sframe, 0, BUILD_SFRAME_SP(1, 1), (s32[]){ 8 });
+	build_sframe_section(&sframe, BUILD_CFI_SFRAME, &build->sframe);
+	build_sframe_deinit(&sframe);
+}
+
 int write_seeds(void)
 {
 	struct build_cfi build = { 0 };
@@ -78,8 +93,12 @@ int write_seeds(void)
 	build.no_hdr = true;
 	if (!err)
 		err = write_all('c', &build);
-	/* Over a page. */
 	build.no_hdr = false;
+	add_sframe(&build);
+	if (!err)
+		err = write_all('e', &build);
+	strbuf_reset(&build.sframe);
+	/* Over a page. */
 	build_cfi_cie(&build, "zR", BUILD_CFI_START);
 	for (unsigned int i = 0; i < 50; i++) {
 		_cleanup_strbuf_ struct strbuf program = STRBUF_INIT;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Where an ELF file has its call frame information. What is mapped for the program is found by its
- * segments, PT_GNU_EH_FRAME, as the section headers at a file's end are rarely in a page cache;
- * .debug_frame by the section headers, which is the only way.
+ * segments, PT_GNU_EH_FRAME and PT_GNU_SFRAME, as the section headers at a file's end are rarely in
+ * a page cache; .debug_frame by the section headers, which is the only way.
  */
 #include "unwind/cfi-object.h"
 
@@ -16,12 +16,17 @@
 #define MAX_NAME 64
 #define MAX_UNPACKED (256ULL << 20)
 
+#ifndef PT_GNU_SFRAME
+#define PT_GNU_SFRAME 0x6474e554	/* binutils 2.40 */
+#endif
+
 struct file {
 	struct cfi_section bytes;	/* the whole file, as one section at address 0 */
 	Elf64_Ehdr header;
 	bool trusted;
 	Elf64_Phdr eh_frame;		/* PT_GNU_EH_FRAME; p_type 0: none */
 	bool eh_frame_nobits;		/* a debug file: the section's bytes are in another */
+	Elf64_Phdr sframe;		/* PT_GNU_SFRAME; p_type 0: none */
 };
 
 static int file_read(const struct file *file, u64 offset, void *out, size_t size)
@@ -77,6 +82,8 @@ static int read_segments(struct cfi_object *object, struct file *file)
 			err = add_load(object, &segment);
 		if (!err && segment.p_type == PT_GNU_EH_FRAME)
 			file->eh_frame = segment;
+		if (!err && segment.p_type == PT_GNU_SFRAME)
+			file->sframe = segment;
 	}
 	return err;
 }
@@ -138,6 +145,16 @@ static void find_mapped(struct cfi_object *object, const struct file *file)
 	set_mapped_section(object, file, address, &object->eh_frame);
 	if (object->eh_frame.size)
 		object->hdr = hdr;
+}
+
+static void find_sframe(struct cfi_object *object, const struct file *file)
+{
+	const Elf64_Phdr *segment = &file->sframe;
+
+	if (segment->p_type && !file->eh_frame_nobits)
+		set_section(file, segment->p_offset, segment->p_filesz, segment->p_vaddr,
+			    &object->sframe);
+	object->sframe.is_sframe = true;
 }
 
 /* libelf unpacks: of a section @nr that is in a file of the host's. */
@@ -253,6 +270,7 @@ int cfi_object_init(struct cfi_object *object, const u8 *data, u64 size,
 		return err;
 	}
 	find_mapped(object, &file);
+	find_sframe(object, &file);
 	return 0;
 }
 

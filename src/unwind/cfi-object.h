@@ -22,6 +22,7 @@ struct cfi_object {
 	struct cfi_section hdr;		/* .eh_frame_hdr */
 	struct cfi_section eh_frame;
 	struct cfi_section debug_frame;
+	struct cfi_section sframe;
 	void *debug_copy;		/* owned: what .debug_frame points at when it was packed */
 	bool missing;			/* what would lead to a section lies in a hole */
 };

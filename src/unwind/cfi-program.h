@@ -30,6 +30,7 @@ struct cfi_section {
 	u64 address;			/* of the first byte, in the object */
 	const struct file_image *image;	/* that .data points into; NULL: all bytes are known */
 	bool is_debug;			/* .debug_frame */
+	bool is_sframe;
 };
 
 /* The rules at one address. */

@@ -4,7 +4,8 @@
  *
  * Functions are enumerated by .eh_frame_hdr where there is one, for it reaches what lies behind a
  * hole and tells where a function begins whose record is missing; else, and where it has holes
- * itself, record by record. Then they are sorted, and the programs are run.
+ * itself, record by record. Then they are sorted, and the programs are run. SFrame knows less of a
+ * function's registers: it counts where there is nothing else.
  */
 #include "unwind/cfi-table.h"
 
@@ -18,6 +19,7 @@
 #include "base/hashmap.h"
 #include "base/vec.h"
 #include "unwind/cfi-program.h"
+#include "unwind/sframe.h"
 
 #define MAX_FILE (8ULL << 30)
 #define NR_CIES 256		/* kept; a power of two */
@@ -33,7 +35,7 @@ enum function_kind {
 struct function {
 	u64 start, size;	/* size 0: up to the next one */
 	const struct cfi_section *section;
-	u64 offset;		/* of its FDE there */
+	u64 offset;		/* of its FDE there; in .sframe its number */
 	enum function_kind kind;
 };
 
@@ -47,6 +49,7 @@ struct kept_cie {
 struct builder {
 	struct cfi_table *table;
 	struct cfi_object object;
+	struct sframe sframe;		/* .object.sframe's, if there is one */
 	VEC(struct function) functions;
 	VEC(u32) offset;
 	VEC(u32) rule;
@@ -207,6 +210,59 @@ static int walk_hdr(struct builder *b, bool *ret_walked)
 	return err;
 }
 
+static int drop_row(void *ctx, u64 address, const struct cfi_row *row)
+{
+	(void)ctx;
+	(void)address;
+	(void)row;
+	return 0;
+}
+
+/* Function number @i of .sframe. Its rows are run to see whether they are all there. */
+static int find_sframe_function(struct builder *b, u32 i)
+{
+	struct function function = { .section = &b->object.sframe, .offset = i };
+	struct sframe_function found;
+	int err = sframe_function_read(&b->sframe, i, &found);
+
+	if (err == -ENODATA)
+		b->table->incomplete = true;
+	else if (err)
+		b->table->nr_bad++;
+	if (err)
+		return 0;
+	function.start = found.start;
+	function.size = found.size;
+	if (!found.size)
+		return 0;
+	err = sframe_function_run(&b->sframe, &found, &b->budget, drop_row, NULL);
+	if (err == -E2BIG)
+		return err;
+	function.kind = err == -ENODATA ? FUNCTION_MISSING : FUNCTION_RULES;
+	return add_function(b, &function);
+}
+
+static int walk_sframe(struct builder *b)
+{
+	int err;
+
+	if (!b->object.sframe.size)
+		return 0;
+	err = sframe_open(&b->object.sframe, &b->sframe);
+	if (err == -ENODATA)
+		b->table->incomplete = true;
+	else if (err)
+		b->table->nr_bad++;
+	if (err)
+		return 0;
+	for (u32 i = 0; i < b->sframe.nr_functions && !err; i++) {
+		if (!b->budget--)
+			return -E2BIG;
+		err = find_sframe_function(b, i);
+	}
+	return err;
+}
+
 static int find_functions(struct builder *b)
 {
 	bool walked;
@@ -216,10 +272,17 @@ static int find_functions(struct builder *b)
 	err = walk_hdr(b, &walked);
 	if (!err && (!walked || b->table->incomplete))
 		err = walk_section(b, &b->object.eh_frame);
-	return err ? err : walk_section(b, &b->object.debug_frame);
+	if (!err)
+		err = walk_section(b, &b->object.debug_frame);
+	return err ? err : walk_sframe(b);
 }
 
-/* By address; of one address the one that says most, .eh_frame before .debug_frame. */
+static unsigned int rank(const struct cfi_section *section)
+{
+	return section->is_sframe ? 2 : section->is_debug;
+}
+
+/* By address; of one address the one that says most, .eh_frame, then .debug_frame, .sframe. */
 static int compare_functions(const void *a, const void *b)
 {
 	const struct function *x = a, *y = b;
@@ -228,8 +291,8 @@ static int compare_functions(const void *a, const void *b)
 		return x->start < y->start ? -1 : 1;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
-	if (x->section->is_debug != y->section->is_debug)
-		return x->section->is_debug ? 1 : -1;
+	if (rank(x->section) != rank(y->section))
+		return rank(x->section) < rank(y->section) ? -1 : 1;
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
@@ -281,11 +344,29 @@ static int add_row(void *ctx, u64 address, const struct cfi_row *row)
 	return err ? err : add_rule(b, address, rule);
 }
 
+static int run_sframe_function(struct builder *b, u32 i)
+{
+	struct sframe_function found;
+	int err = sframe_function_read(&b->sframe, i, &found);
+
+	return err ? err : sframe_function_run(&b->sframe, &found, &b->budget, add_row, b);
+}
+
+static int run_function(struct builder *b, const struct function *function)
+{
+	const struct cfi_cie *cie;
+	struct cfi_fde fde = { 0 };
+	int err;
+
+	if (function->section->is_sframe)
+		return run_sframe_function(b, function->offset);
+	err = read_function(b, function->section, function->offset, &fde, &cie);
+	return err ? err : cfi_fde_run(function->section, &fde, cie, &b->budget, add_row, b);
+}
+
 static int add_rules(struct builder *b, const struct function *function)
 {
 	struct cfi_row undefined = { .kind = CFI_ROW_UNDEFINED };
-	const struct cfi_cie *cie;
-	struct cfi_fde fde = { 0 };
 	int err;
 
 	if (function->kind == FUNCTION_MISSING) {
@@ -297,9 +378,7 @@ static int add_rules(struct builder *b, const struct function *function)
 		return add_row(b, function->start, &undefined);
 	}
 	b->table->nr_functions++;
-	err = read_function(b, function->section, function->offset, &fde, &cie);
-	if (!err)
-		err = cfi_fde_run(function->section, &fde, cie, &b->budget, add_row, b);
+	err = run_function(b, function);
 	if (err != -EBADMSG && err != -EOPNOTSUPP)
 		return err;
 	b->table->nr_bad++;

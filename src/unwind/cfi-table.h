@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The unwinding rules of one object of user space (a program, a shared library, the vDSO): its
- * .eh_frame and .debug_frame compiled into sorted addresses with a rule each.
+ * .eh_frame and .debug_frame, and .sframe where those have nothing, compiled into sorted addresses
+ * with a rule each.
  *
  * Addresses are the object's own, as in its program headers (p_vaddr), before it is loaded
  * anywhere; cfi_table_address() makes one of an offset in the file, which is what a mapping tells.

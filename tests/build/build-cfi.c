@@ -9,6 +9,7 @@
 #define ENCODING (DW_EH_PE_pcrel | DW_EH_PE_sdata4)
 #define HDR_ENCODING (DW_EH_PE_datarel | DW_EH_PE_sdata4)
 #define HDR_HEAD 12	/* bytes before its table */
+#define PT_GNU_SFRAME 0x6474e554
 
 static void set_u32(struct strbuf *sb, size_t at, u32 value)
 {
@@ -62,7 +63,7 @@ void build_cfi_fde(struct build_cfi *build, u64 start, u64 length, const u8 *pro
 	end_record(build, at);
 }
 
-static void add_headers(struct strbuf *out, u64 size, u64 hdr, u64 hdr_size)
+static void add_headers(struct strbuf *out, u64 size, u64 hdr, u64 hdr_size, u64 sframe_size)
 {
 	Elf64_Ehdr header = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
@@ -73,7 +74,7 @@ static void add_headers(struct strbuf *out, u64 size, u64 hdr, u64 hdr_size)
 		.e_phoff = sizeof(header),
 		.e_ehsize = sizeof(header),
 		.e_phentsize = sizeof(Elf64_Phdr),
-		.e_phnum = 2,
+		.e_phnum = sframe_size ? 3 : 2,
 	};
 	Elf64_Phdr segments[] = {
 		{
@@ -90,10 +91,18 @@ static void add_headers(struct strbuf *out, u64 size, u64 hdr, u64 hdr_size)
 			.p_filesz = hdr_size,
 			.p_memsz = hdr_size,
 		},
+		{
+			.p_type = PT_GNU_SFRAME,
+			.p_flags = PF_R,
+			.p_offset = BUILD_CFI_SFRAME,
+			.p_vaddr = BUILD_CFI_SFRAME,
+			.p_filesz = sframe_size,
+			.p_memsz = sframe_size,
+		},
 	};
 
 	strbuf_add(out, &header, sizeof(header));
-	strbuf_add(out, segments, sizeof(segments));
+	strbuf_add(out, segments, header.e_phnum * sizeof(segments[0]));
 	strbuf_add_zeros(out, BUILD_CFI_FRAME - out->len);
 }
 
@@ -117,13 +126,22 @@ void build_cfi_file(const struct build_cfi *build, struct strbuf *out)
 {
 	u64 hdr = ALIGN_UP(BUILD_CFI_FRAME + build->frame.len + sizeof(u32), 8UL);
 	u64 hdr_size = HDR_HEAD + (build->no_hdr ? 0 : build->nr * 8);
+	u64 size = hdr + hdr_size;
 
+	if (build->sframe.len) {
+		assert(size <= BUILD_CFI_SFRAME);
+		size = BUILD_CFI_SFRAME + build->sframe.len;
+	}
 	strbuf_reset(out);
-	add_headers(out, hdr + hdr_size, hdr, hdr_size);
+	add_headers(out, size, hdr, hdr_size, build->sframe.len);
 	strbuf_add(out, build->frame.data, build->frame.len);
 	put_u32(out, 0);
 	put_align(out, 8);
 	add_hdr(build, out);
+	if (!build->sframe.len)
+		return;
+	strbuf_add_zeros(out, BUILD_CFI_SFRAME - out->len);
+	strbuf_add(out, build->sframe.data, build->sframe.len);
 }
 
 int build_cfi_image(const struct strbuf *file, size_t size, struct file_image **ret)
@@ -142,4 +160,5 @@ int build_cfi_image(const struct strbuf *file, size_t size, struct file_image **
 void build_cfi_deinit(struct build_cfi *build)
 {
 	strbuf_deinit(&build->frame);
+	strbuf_deinit(&build->sframe);
 }

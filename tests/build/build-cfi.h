@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * ELF files with call frame information and nothing else, as a linker would leave them: one segment
- * of code, .eh_frame, .eh_frame_hdr, no section headers.
+ * of code, .eh_frame, .eh_frame_hdr, .sframe, no section headers.
  */
 #ifndef BUILD_BUILD_CFI_H
 #define BUILD_BUILD_CFI_H
@@ -12,6 +12,7 @@
 #define BUILD_CFI_TEXT 0x10000ULL	/* functions are here */
 #define BUILD_CFI_TEXT_SIZE 0x10000ULL
 #define BUILD_CFI_FRAME 0x200U		/* offset and address of .eh_frame */
+#define BUILD_CFI_SFRAME 0x1000U	/* the same of .sframe, if there is one */
 #define BUILD_CFI_MAX_FDES 64
 
 struct build_cfi {
@@ -23,6 +24,7 @@ struct build_cfi {
 		u32 fde;
 	} fdes[BUILD_CFI_MAX_FDES];
 	bool no_hdr;			/* it has no table of functions */
+	struct strbuf sframe;		/* .sframe, made for its place; empty: none */
 };
 
 /* Instructions, as `CFI(DW_CFA_nop, 0)`: two arguments of build_cfi_cie() and build_cfi_fde(). */
