@@ -100,6 +100,33 @@ static int write_user(enum orc_format format)
 	return err;
 }
 
+/* In a handler with its own stack, whose frame leads to a stack below. */
+static int write_signal(enum orc_format format)
+{
+	static struct seed seed;
+	static struct build_stack alt, user;
+	int err = build_kernel_init(&seed.kernel, format);
+
+	build_stack_init(&user, 0x7ffc10000000);
+	build_stack_push(&user, USER_RETURN(6, 0));
+	build_stack_locals(&user, 1);
+	build_stack_init(&alt, 0x7ffc20000000);
+	build_stack_push(&alt, USER_RETURN(0, X86_RSP));	/* the 17th word of a sigcontext */
+	build_stack_push(&alt, user.sp);
+	build_stack_locals(&alt, 20);
+	build_sample_init(&seed.sample, USER_RETURN(5, X86_RSP) | 40 << 16, alt.sp);
+	build_sample_stack(&seed.sample, WIRE_STACK_USER, &alt, WIRE_MAX_STACK_BYTES,
+			   STOP_COMPLETE);
+	build_sample_stack(&seed.sample, WIRE_STACK_USER, &user, WIRE_MAX_STACK_BYTES,
+			   STOP_NOT_PRESENT);
+	seed.sample.wire.flags = WIRE_F_USER;
+	seed.sample.wire.regs.user = 1;
+	if (!err)
+		err = write_seed("signal", &seed);
+	build_kernel_deinit(&seed.kernel);
+	return err;
+}
+
 static int write_format(enum orc_format format)
 {
 	static struct seed seed;
@@ -122,6 +149,8 @@ int write_seeds(void)
 {
 	int err = write_user(ORC_FORMAT_END);
 
+	if (!err)
+		err = write_signal(ORC_FORMAT_END);
 	for (unsigned int format = ORC_FORMAT_END; format <= ORC_FORMAT_TYPES && !err; format++)
 		err = write_format(format);
 	return err;

@@ -76,6 +76,7 @@ static const char *const stop_texts[STOP_NR] = {
 	[STOP_UNSUPPORTED] = "unsupported",
 	[STOP_NO_KERNEL] = "kernel not identified",
 	[STOP_RULE_UNKNOWN] = "rules not readable",
+	[STOP_SLOTS_STALE] = "memory slots changed",
 };
 
 const char *stop_reason_text(unsigned int reason)

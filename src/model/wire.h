@@ -31,6 +31,7 @@ enum stop_reason {
 	STOP_UNSUPPORTED,	/* a paging mode, stack or frame kind not known */
 	STOP_NO_KERNEL,		/* the guest's kernel has not been identified */
 	STOP_RULE_UNKNOWN,	/* whether a rule covers the address could not be read */
+	STOP_SLOTS_STALE,	/* the memory slots had changed, so that nothing was walked */
 	STOP_NR,
 };
 

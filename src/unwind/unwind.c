@@ -26,7 +26,7 @@ static enum stop_reason not_walked(const struct wire_sample *wire)
 	if (wire->flags & WIRE_F_NESTED)
 		return STOP_UNSUPPORTED;
 	if (wire->flags & WIRE_F_SLOTS_STALE)
-		return STOP_NO_SLOT;
+		return STOP_SLOTS_STALE;
 	return STOP_NONE;
 }
 
@@ -278,8 +278,14 @@ static void add_user_part_below(const struct unwinder *unwinder, const struct sa
 	bool stale;
 
 	start.pc = find_user_pc(sample->wire, end, &stale);
-	if (!start.pc || user_space_gone(sample->wire))
+	if (user_space_gone(sample->wire))
 		return;
+	if (!start.pc) {
+		/* Entry code has come from user mode, whose registers capture could not read. */
+		if (end->at_entry && sample->wire->user_stop < STOP_NR)
+			chain->user_stop = sample->wire->user_stop;
+		return;
+	}
 	start.walked = !stale;
 	start.by_rule = find_user_regs(sample, end, start.pc, &start.regs);
 	add_user_part(unwinder, sample, &start, chain);

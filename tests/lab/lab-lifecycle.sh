@@ -116,7 +116,8 @@ cat said
 check "record -a: a file for guest one" perf report --stdio -i all.data.one
 check "record -a: a file for guest two, which came and went" perf report --stdio -i all.data.two
 # Samples that come between a slot's appearance and the next look at the slots.
-outside=$(sed -n 's/.*outside memory slots \([0-9]*\).*/\1/p' said | sort -n | tail -n 1)
+outside=$(sed -n -E 's/.*(outside memory slots|memory slots changed) ([0-9]+).*/\2/p' said |
+	sort -n | tail -n 1)
 check "record -a: few samples with unknown slots" test "${outside:-0}" -lt 500
 
 # The guest ends while it is recorded.

@@ -323,8 +323,14 @@ static void test_syscall_entry(void **state)
 	assert_int_equal(w.chain.nr, 3);
 	assert_frame(&w, 1, USER_PC, FRAME_USER, FRAME_F_INTERRUPTED);
 	assert_int_equal(chain_stop(&w.chain), STOP_COMPLETE);
-	/* A kernel thread has no user part to be wrong about. */
+	/* Capture could not read where user mode was left. */
 	w.sample.wire.user_pc = 0;
+	w.sample.wire.user_stop = STOP_HOST_FAULT;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 1);
+	assert_int_equal(chain_stop(&w.chain), STOP_HOST_FAULT);
+	/* A kernel thread has no user part to be wrong about. */
+	w.sample.wire.user_stop = STOP_NONE;
 	unwind(&w);
 	assert_int_equal(w.chain.nr, 1);
 	assert_int_equal(chain_stop(&w.chain), STOP_COMPLETE);
@@ -440,7 +446,7 @@ static void test_not_walked(void **state)
 	w.sample.wire.flags = WIRE_F_NESTED;
 	assert_not_walked(&w, STOP_UNSUPPORTED);
 	w.sample.wire.flags = WIRE_F_SLOTS_STALE;
-	assert_not_walked(&w, STOP_NO_SLOT);
+	assert_not_walked(&w, STOP_SLOTS_STALE);
 	w.sample.wire.flags = 0;
 	w.sample.wire.regs.bits = 32;
 	assert_not_walked(&w, STOP_UNSUPPORTED);
@@ -460,7 +466,7 @@ static void test_not_walked(void **state)
 	w.sample.wire.flags |= WIRE_F_SLOTS_STALE;
 	unwind(&w);
 	assert_int_equal(w.chain.nr, 1);
-	assert_int_equal(w.chain.user_stop, STOP_NO_SLOT);
+	assert_int_equal(w.chain.user_stop, STOP_SLOTS_STALE);
 	world_deinit(&w);
 }
 
