@@ -31,9 +31,9 @@ bool user_x86_find_pt_regs(const struct sample *sample, struct user_regs *ret);
  * Adds frames to @chain from @regs on, the interrupted one first, until it has @max, more than it
  * has at first. Needs find_user_row(). Returns why it ended:
  *
- *   STOP_COMPLETE     the rule says that there is no caller (_start, clone, a context's first
- *                     function), or the return address is 0 and so is RBP, as the psABI has it
- *                     for the outermost frame
+ *   STOP_COMPLETE     the rule says that there is no caller (_start, clone), or the return address
+ *                     is 0 and so is RBP, as the psABI has it for the outermost frame, or
+ *                     makecontext() began here
  *   STOP_NO_RULE      no rule, and RBP leads to no return address either; or the rule needs a
  *                     register that the callee's rules have lost
  *   STOP_RULE_UNKNOWN whether there is a rule, or which, could not be read

@@ -635,6 +635,33 @@ static void test_cut(void **state)
 	world_deinit(&w);
 }
 
+/* What makecontext() leaves: its function returns to another's start, RBX above the address. */
+static void test_context_start(void **state)
+{
+	struct vcpu_regs *regs;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, 0x1234);
+	build_stack_push(&w.stack, TEXT + FN_LEAF * FN_SIZE);
+	regs = sample_at(&w, PC(FN_LEAF), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	regs->gpr[X86_RBX] = STACK_TOP - 8;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LEAF), TEXT + FN_LEAF * FN_SIZE), STOP_COMPLETE);
+	assert_int_equal(w.chain.frames[1].flags, FRAME_F_INTERRUPTED);
+	regs->gpr[X86_RBX] = STACK_TOP;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LEAF)), STOP_BAD_RETURN);
+	/* Not in the state that functions begin in. */
+	build_stack_poke(&w.stack, STACK_TOP - 16, TEXT + FN_LOCALS * FN_SIZE);
+	regs = sample_at(&w, PC(FN_LEAF), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	regs->gpr[X86_RBX] = STACK_TOP - 8;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LEAF)), STOP_BAD_RETURN);
+	world_deinit(&w);
+}
+
 /* In the kernel, @padding bytes of which are above the pt_regs. */
 static void kernel_sample(struct world *w, unsigned int padding, u64 cs)
 {
@@ -787,8 +814,8 @@ struct self {
 	void *want[64];
 	int nr_want;
 	u64 code;		/* a page of code without rules */
-	u64 alt, alt_end;	/* the alternate stack, where there is one, and */
-	u64 interrupted_sp;	/* the stack pointer that was left for it */
+	u64 alt, alt_end;	/* another stack, where there is one, and */
+	u64 interrupted_sp;	/* the stack pointer that a signal has left for it; 0: none */
 };
 
 static struct self self;
@@ -912,7 +939,8 @@ static int unwind_own(const ucontext_t *context)
 		add_own_stack(sp, self.alt_end, STOP_COMPLETE);
 		sp = self.interrupted_sp;
 	}
-	add_own_stack(sp, own_stack_end(), STOP_STACK_CUT);
+	if (sp)
+		add_own_stack(sp, own_stack_end(), STOP_STACK_CUT);
 	err = build_sample_finish(&self.sample, &sample);
 	if (!err)
 		unwind_sample(&unwinder, &sample, &self.chain);
@@ -1026,6 +1054,35 @@ static void test_own_signal_stack(void **state)
 	sigaction(SIGUSR1, &old, NULL);
 	self.alt = self.alt_end = 0;
 	munmap(mapped, sizeof(inside));
+}
+
+static ucontext_t contexts[2];
+
+static void look_from_context(void)
+{
+	look(0);
+}
+
+/* A stack that makecontext() made: its first function has no caller, wherever it was entered. */
+static void test_own_context(void **state)
+{
+	size_t size = 65536;
+	void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(stack != MAP_FAILED);
+	self.alt = (uintptr_t)stack;
+	self.alt_end = self.alt + size;
+	self.interrupted_sp = 0;
+	assert_int_equal(getcontext(&contexts[1]), 0);
+	contexts[1].uc_stack.ss_sp = stack;
+	contexts[1].uc_stack.ss_size = size;
+	contexts[1].uc_link = &contexts[0];
+	makecontext(&contexts[1], look_from_context, 0);
+	assert_int_equal(swapcontext(&contexts[0], &contexts[1]), 0);
+	assert_as_backtrace(2);
+	self.alt = self.alt_end = 0;
+	munmap(stack, size);
 }
 
 /* Through code of which nothing is known, and which keeps a frame pointer. */
@@ -1174,10 +1231,12 @@ int main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_deep),
+		cmocka_unit_test(test_context_start),
 		cmocka_unit_test(test_below_kernel),
 		cmocka_unit_test(test_own_stack),
 		cmocka_unit_test(test_own_signal),
 		cmocka_unit_test(test_own_signal_stack),
+		cmocka_unit_test(test_own_context),
 		cmocka_unit_test(test_own_code),
 		cmocka_unit_test(test_own_steps),
 		cmocka_unit_test(test_own_thread),
