@@ -122,6 +122,9 @@ static void bpf_close(struct capture *capture)
 
 	if (!mode)
 		return;
+	if (mode->bad_records)
+		log_debug("%llu records of the ring buffer made no sense",
+			  (unsigned long long)mode->bad_records);
 	ring_buffer__free(mode->ring);
 	bpf_link__destroy(mode->tracepoint);
 	bpf_link__destroy(mode->exit);
