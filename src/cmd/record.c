@@ -159,6 +159,8 @@ static int check_options(void)
 		return options_usage_error(&spec, "-p, --vm and -a exclude each other");
 	if (opt.freq && opt.period)
 		return options_usage_error(&spec, "-F and -c exclude each other");
+	if (!*opt.output || !strcmp(opt.output, "-"))
+		return options_usage_error(&spec, "-o takes a file's name, not '%s'", opt.output);
 	return STATUS_OK;
 }
 

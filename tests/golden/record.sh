@@ -21,5 +21,9 @@ status 'an option of ours after the command is the command'"'"'s' 1 \
 	"$KVMPROF" record --vm "$guest" touch ran --no-such-option
 status 'but not before it' 2 "$KVMPROF" record --no-such-option touch ran
 same 'neither has run' '' "$(ls)"
+for name in - ''; do
+	status "no recording into '$name'" 2 "$KVMPROF" record --vm "$guest" -o "$name" touch ran
+	contains "'$name': is said" "$tap_output" "-o takes a file's name"
+done
 
 tap_done
