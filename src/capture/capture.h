@@ -81,11 +81,10 @@ int capture_choose(struct vm_host *host, const struct vm *vm, enum capture_mode 
 
 struct capture;
 
-/*
- * @on_sample gets each record, in the thread that polls, valid during the call only.
- */
+/* @on_sample gets each record, in the thread that polls, valid during the call only. */
 typedef void (*capture_sample_fn)(const struct sample *sample, void *arg);
 
+/* The ptrace mode takes NULL for @host, too: one whose kernel's memory cannot be read. */
 int capture_create(struct vm_host *host, const struct capture_options *options,
 		   capture_sample_fn on_sample, void *arg, struct capture **ret,
 		   const char **ret_why);

@@ -165,7 +165,7 @@ static void peek(struct capture *capture, struct ptrace_thread *t)
 
 	t->peek_time = t->overflow.time;
 	t->peek_due = false;
-	if (vm_host_peek_regs(capture->host, &vcpu, &peeked))
+	if (!capture->host || vm_host_peek_regs(capture->host, &vcpu, &peeked))
 		return;
 	t->lstar = peeked.x86.lstar;
 	/* In user mode it is what GS base is in the kernel. */
@@ -187,7 +187,8 @@ static bool slots_hold(struct capture *capture, const struct capture_guest *gues
 {
 	u64 generation;
 
-	return !vm_host_slots_generation(capture->host, guest->vm.kvm, &generation) &&
+	return capture->host &&
+	       !vm_host_slots_generation(capture->host, guest->vm.kvm, &generation) &&
 	       generation == guest->vm.slots.generation;
 }
 

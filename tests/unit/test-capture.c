@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whose events are counted where: the ptrace mode over programs that are no VMMs. Their threads are
- * never in a guest, so that no sample comes of an event, but each event is one.
+ * Whose events are counted where, and when samples are delivered: the ptrace mode over programs
+ * that are no VMMs. Some look as if they ran a guest to who stops them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,9 @@
 
 #include <linux/kvm.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -22,18 +24,30 @@
 #define GIVE_UP_NS 20000000000ULL
 #define ENOUGH 30
 
-static int run_file;	/* with a kvm_run, the same in each child */
+#define ROOM (1UL << 20)	/* for records that wait */
 
-static pid_t start_child(bool busy)
+static int run_file;	/* with a kvm_run, the same in each child */
+static struct kvm_run *run;
+
+enum child {
+	CHILD_IDLE,
+	CHILD_BUSY,
+	CHILD_IN_GUEST,	/* is mostly in ioctl(KVM_RUN), which fails, and is not seen */
+};
+
+static pid_t start_child(enum child kind)
 {
 	pid_t pid = fork();
 
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (;;)
-		if (!busy)
+	for (;;) {
+		if (kind == CHILD_IDLE)
 			pause();
+		else if (kind == CHILD_IN_GUEST)
+			ioctl(-1, KVM_RUN, 0);
+	}
 }
 
 static void end_child(pid_t pid)
@@ -44,7 +58,7 @@ static void end_child(pid_t pid)
 
 static int follow(struct capture *capture, u32 index, pid_t pid)
 {
-	struct vm_vcpu vcpu = { .tid = pid, .run_hva = 4096 };
+	struct vm_vcpu vcpu = { .tid = pid, .run_hva = (u64)(uintptr_t)run };
 	struct vm vm = { .pid = pid };
 	int err = vec_push(&vm.vcpus, vcpu);
 
@@ -68,9 +82,9 @@ static void no_sample(const struct sample *sample, void *arg)
 	fail_msg("a sample of a thread that is not in a guest");
 }
 
-static struct capture *open_capture(bool host_side)
+static struct capture *open_capture_with(bool host_side, size_t room, capture_sample_fn on_sample)
 {
-	struct capture_options options = { .mode = CAPTURE_PTRACE };
+	struct capture_options options = { .mode = CAPTURE_PTRACE, .ring_bytes = room };
 	struct capture *capture;
 	const char *why;
 
@@ -78,9 +92,14 @@ static struct capture *open_capture(bool host_side)
 	options.event.freq = 997;
 	options.event.exclude_host = false;
 	options.event.host_side = host_side;
-	assert_int_equal(capture_create(NULL, &options, no_sample, NULL, &capture, &why), 0);
+	assert_int_equal(capture_create(NULL, &options, on_sample, NULL, &capture, &why), 0);
 	capture->vcpu_file = "/memfd:run:";
 	return capture;
+}
+
+static struct capture *open_capture(bool host_side)
+{
+	return open_capture_with(host_side, ROOM, no_sample);
 }
 
 /* Until the VMs of these indices have had enough events. */
@@ -107,7 +126,7 @@ static void check_counts(bool host_side)
 	int err;
 
 	for (u32 i = 0; i < ARRAY_SIZE(pids); i += i ? 1 : 4)
-		pids[i] = start_child(i != 4);
+		pids[i] = start_child(i == 4 ? CHILD_IDLE : CHILD_BUSY);
 	err = follow(capture, 0, pids[0]);
 	if (err) {
 		print_message("no events for other processes here: %d\n", err);
@@ -147,6 +166,88 @@ static void test_not_stopped_in_guest(void **state)
 {
 	(void)state;
 	check_counts(true);
+}
+
+#define NR_GUESTS 3
+
+static pid_t guests[NR_GUESTS];
+static unsigned int nr_samples, nr_in_stop;
+
+static bool is_stopped(pid_t pid)
+{
+	char path[64], state = '?';
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
+	fclose(file);
+	return state == 't';
+}
+
+/* Takes its time, as unwinding does, and writing to a slow disk. */
+static void slow_sample(const struct sample *sample, void *arg)
+{
+	(void)arg;
+	assert_int_equal(sample->wire->tid, guests[sample->wire->vm]);
+	usleep(2000);
+	nr_samples++;
+	for (unsigned int i = 0; i < NR_GUESTS; i++)
+		nr_in_stop += is_stopped(guests[i]);
+}
+
+/* What became of the events of some guests for whose records there is @room. */
+static void record_guests(size_t room, struct capture_counts *ret)
+{
+	struct capture *capture = open_capture_with(true, room, slow_sample);
+	const u32 all[NR_GUESTS] = { 0, 1, 2 };
+
+	nr_samples = nr_in_stop = 0;
+	for (u32 i = 0; i < NR_GUESTS; i++) {
+		guests[i] = start_child(CHILD_IN_GUEST);
+		if (follow(capture, i, guests[i]))
+			skip();
+	}
+	assert_int_equal(capture_start(capture), 0);
+	poll_until(capture, all, NR_GUESTS);
+	assert_int_equal(capture_stop(capture), 0);
+	assert_int_equal(capture_poll(capture, 0), 0);
+	capture_get_counts(capture, ret);
+	capture_destroy(capture);
+	for (u32 i = 0; i < NR_GUESTS; i++)
+		end_child(guests[i]);
+	assert_int_equal(sum_of(ret), ret->events);
+}
+
+/*
+ * Nobody stands still while samples of others are handled. But for a thread that did not get to its
+ * stop for so long that records were handed on in spite of it, where there is much else to do.
+ */
+static void test_none_stopped(void **state)
+{
+	struct capture_counts counts;
+	bool good = false;
+
+	(void)state;
+	for (int i = 0; i < 3 && !good; i++) {
+		record_guests(ROOM, &counts);
+		assert_true(nr_samples);
+		assert_int_equal(nr_samples, counts.samples);
+		assert_int_equal(counts.lost_ring, 0);
+		good = nr_in_stop * 5 <= nr_samples;
+	}
+	assert_true(good);
+}
+
+static void test_no_room(void **state)
+{
+	struct capture_counts counts;
+
+	(void)state;
+	record_guests(sizeof(struct wire_sample), &counts);
+	assert_int_equal(nr_samples + counts.samples, 0);
+	assert_true(counts.lost_ring);
 }
 
 static void test_too_many_vms(void **state)
@@ -274,13 +375,18 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_outside_guest),
 		cmocka_unit_test(test_not_stopped_in_guest),
+		cmocka_unit_test(test_none_stopped),
+		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_too_many_vms),
 		cmocka_unit_test(test_removal),
 		cmocka_unit_test(test_probe_vm),
 	};
 
 	run_file = memfd_create("run:0", MFD_CLOEXEC);
-	if (run_file < 0 || ftruncate(run_file, sizeof(struct kvm_run)))
+	if (run_file < 0 || ftruncate(run_file, sizeof(*run)))
+		return 1;
+	run = mmap(NULL, sizeof(*run), PROT_READ | PROT_WRITE, MAP_SHARED, run_file, 0);
+	if (run == MAP_FAILED)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
