@@ -172,12 +172,9 @@ static void peek(struct capture *capture, struct ptrace_thread *t)
 	t->kernel_gs_base = peeked.user ? peeked.x86.kernel_gs_base : peeked.x86.gs_base;
 }
 
-/* They hardly ever change, and looking is slow: but for the first time, not while it is stopped. */
-static void add_hidden_regs(struct capture *capture, struct ptrace_thread *t,
-			    struct vcpu_regs *regs)
+/* They hardly ever change, and looking is slow: it is done while the thread runs. */
+static void add_hidden_regs(struct ptrace_thread *t, struct vcpu_regs *regs)
 {
-	if (!t->peek_time)
-		peek(capture, t);
 	t->peek_due = t->overflow.time - t->peek_time >= PEEK_INTERVAL_NS;
 	regs->x86.lstar = t->lstar;
 	regs->x86.kernel_gs_base = regs->user ? t->kernel_gs_base : 0;
@@ -223,7 +220,7 @@ static bool take_shot(struct capture *capture, struct ptrace_thread *t)
 		capture_rearm(capture, t->guest, t->thread);
 	if (err)
 		return false;
-	add_hidden_regs(capture, t, &shot->wire.regs);
+	add_hidden_regs(t, &shot->wire.regs);
 	fill_header(capture, t, &shot->wire);
 	walk = !nested && slots_hold(capture, t->guest);
 	if (nested)
@@ -294,6 +291,8 @@ static void begin_stop(struct capture *capture, struct ptrace_thread *t,
 		return;
 	}
 	t->overflow = *overflow;
+	if (!t->peek_time)
+		peek(capture, t);
 	if (t->tracee.state == TRACEE_GONE || tracee_stop(&t->tracee))
 		counts_of(capture, t)->lost_stop++;
 	else
