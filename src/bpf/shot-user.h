@@ -22,6 +22,10 @@ struct shot_pt_regs {
 _Static_assert(sizeof(struct shot_pt_regs) == 168, "21 words");
 _Static_assert(sizeof(struct shot_pt_regs) <= SHOT_READ_MAX, "one read");
 
+/* System calls, arch/x86/entry/syscalls/syscall_64.tbl; pt_regs.orig_ax is -1 out of them. */
+#define SHOT_NR_EXECVE 59
+#define SHOT_NR_EXECVEAT 322
+
 SHOT_INLINE void shot_set_user(struct shot *shot, u64 pc, u64 sp, u64 fp, u8 word)
 {
 	shot->wire.user_pc = pc;
@@ -37,6 +41,8 @@ SHOT_INLINE int shot_set_user_pt_regs(struct shot *shot, int with_bp)
 
 	if ((regs->hw.cs & 3) != 3)
 		return STOP_BAD_POINTER;
+	if (regs->orig_ax == SHOT_NR_EXECVE || regs->orig_ax == SHOT_NR_EXECVEAT)
+		shot->flags |= SHOT_F_EXEC;
 	shot_set_user(shot, regs->hw.ip, regs->hw.sp,
 		      with_bp ? regs->bp : shot->wire.regs.gpr[X86_RBP],
 		      (u16)regs->hw.cs == SHOT_USER32_CS ? 4 : 8);
@@ -252,12 +258,14 @@ SHOT_FN int shot_use_task_root(struct shot *shot)
 
 /*
  * In execve() the new program's memory comes before its registers: the old ones point at a stack
- * and at code that are both not there. A stack's page alone can be missing for a moment.
+ * and at code that are both not there. A stack's page alone can be missing for a moment. Where RBP
+ * was no frame pointer it does not tell, but the code does: it had just made the system call.
  */
 SHOT_FN int shot_note_gone(struct shot *shot)
 {
-	if (!shot || shot->wire.regs.user || shot->wire.user_stop != STOP_NOT_PRESENT ||
-	    shot->wire.nr_user_frames)
+	if (!shot || shot->wire.regs.user || shot->wire.nr_user_frames)
+		return 0;
+	if (shot->wire.user_stop != STOP_NOT_PRESENT && !(shot->flags & SHOT_F_EXEC))
 		return 0;
 	if (shot_translate(shot, shot->wire.user_pc, SHOT_VIEW_USER) == STOP_NOT_PRESENT)
 		shot->wire.flags |= WIRE_F_USER_GONE;

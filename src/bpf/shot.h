@@ -63,6 +63,7 @@ enum shot_view_kind {
 enum shot_flags {
 	SHOT_F_WALK = 1 << 0,	/* the slots hold: guest memory may be read */
 	SHOT_F_USER = 1 << 1,	/* user memory is the task's; set by the shot */
+	SHOT_F_EXEC = 1 << 2,	/* in execve() or execveat(); set by the shot */
 };
 
 struct shot_env;

@@ -194,6 +194,29 @@ static void test_cleared_registers(void **state)
 	assert_false(sample.wire->flags & WIRE_F_USER_GONE);
 }
 
+/* The same where RBP was just a number: by the system call and the code that made it. */
+static void test_exec(void **state)
+{
+	u64 top = BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES;
+	struct sample sample;
+
+	(void)state;
+	build_shot_enter_kernel(&build, top - 0x200);
+	set(top - 168 + 4 * 8, 7);	/* RBP */
+	sample = take();
+	check_frames(&sample, 0, STOP_BAD_POINTER);
+	assert_false(sample.wire->flags & WIRE_F_USER_GONE);
+	for (u64 nr = 59; nr <= 322; nr += 322 - 59) {
+		set(top - 48, nr);	/* the system call */
+		sample = take();	/* no code is mapped in this guest */
+		check_frames(&sample, 0, STOP_BAD_POINTER);
+		assert_true(sample.wire->flags & WIRE_F_USER_GONE);
+	}
+	set(top - 40, BUILD_SHOT_USER);	/* RIP: memory is still the old program's */
+	sample = take();
+	assert_false(sample.wire->flags & WIRE_F_USER_GONE);
+}
+
 static void test_host_fault(void **state)
 {
 	struct sample sample;
@@ -1041,7 +1064,8 @@ int main(void)
 		TEST(task_fault),      TEST(page_table_isolation), TEST(changed),
 		TEST(accessed),	       TEST(many_slots),	TEST(large_page),
 		TEST(no_walk),	       TEST(every_failure),	TEST(switched_mm),
-		TEST(cleared_registers), TEST(switched_stack),	TEST(switched_to_kthread),
+		TEST(cleared_registers), TEST(exec),
+		TEST(switched_stack),	TEST(switched_to_kthread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
