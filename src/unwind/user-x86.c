@@ -331,14 +331,19 @@ static enum stop_reason return_to_sp(struct user_walk *w, u64 sp)
 	return STOP_NONE;
 }
 
-/* A user address, and above the frame's but where the caller was interrupted. */
+/*
+ * A user address, and above the frame's but where the caller was interrupted. The frame that user
+ * mode was left in may have taken its return address off the stack already, as vfork() does.
+ */
 static enum stop_reason check_sp(const struct user_walk *w, u64 sp, bool interrupted)
 {
 	if (sp < FIRST_PAGE || sp >= USER_TOP)
 		return STOP_BAD_POINTER;
 	if (interrupted)	/* at any alignment, on any stack */
 		return STOP_NONE;
-	return sp % sizeof(u64) || sp <= w->gpr[X86_RSP] ? STOP_BAD_POINTER : STOP_NONE;
+	if (sp % sizeof(u64) || sp < w->gpr[X86_RSP])
+		return STOP_BAD_POINTER;
+	return sp == w->gpr[X86_RSP] && !w->exact ? STOP_BAD_POINTER : STOP_NONE;
 }
 
 /* A return address of 0 where the psABI's outermost frame has it: with RBP 0, by rule. */
@@ -480,6 +485,20 @@ static enum stop_reason no_row_reason(int err)
 	}
 }
 
+/*
+ * The row of the frame. A system call's return address is behind SYSCALL, with which a function may
+ * end, as what returns from signals does.
+ */
+static int find_frame_row(const struct user_walk *w, struct cfi_row *row)
+{
+	const struct wire_sample *wire = w->sample->wire;
+	int err = find_row(w, w->exact ? w->pc : w->pc - 1, row);
+
+	if (err == -ENOENT && w->exact && !wire->regs.user && w->pc == wire->user_pc)
+		return find_row(w, w->pc - 1, row);
+	return err;
+}
+
 /* To the caller's frame: STOP_NONE, or why there is none. */
 static enum stop_reason step(struct user_walk *w)
 {
@@ -488,7 +507,7 @@ static enum stop_reason step(struct user_walk *w)
 
 	if (w->outermost)
 		return STOP_COMPLETE;
-	err = find_row(w, w->exact ? w->pc : w->pc - 1, &row);
+	err = find_frame_row(w, &row);
 	if (err == -ENOENT)
 		return step_frame_pointer(w);
 	if (err)

@@ -41,6 +41,7 @@ enum fn {
 	FN_SIGNAL,	/* another trampoline: the stack pointer at +0, the address at +8 */
 	FN_LOST,	/* RBX and RBP lost */
 	FN_DOWN,	/* as only a liar has it */
+	FN_POPPED,	/* has its return address in RDI, as vfork() */
 	FN_UNDEFINED,	/* said to have no rule */
 	FN_NO_ROW,	/* none covers it */
 	FN_NOT_KNOWN,
@@ -86,6 +87,11 @@ static const struct cfi_row rows[FN_NR] = {
 	[FN_LOST] = CALL(X86_RSP, 8, .bp = RULE(CFI_UNDEFINED),
 			 .saved[CFI_SAVED_RBX] = RULE(CFI_UNDEFINED)),
 	[FN_DOWN] = CALL(X86_RSP, -64),
+	[FN_POPPED] = {
+		.kind = CFI_ROW_CALL,
+		.cfa = RULE(CFI_REG_OFFSET, X86_RSP, 0),
+		.ra = RULE(CFI_REG_OFFSET, X86_RDI, 0),
+	},
 	[FN_UNDEFINED] = { .kind = CFI_ROW_UNDEFINED },
 };
 
@@ -663,26 +669,32 @@ static void test_context_start(void **state)
 }
 
 /* In the kernel, @padding bytes of which are above the pt_regs. */
-static void kernel_sample(struct world *w, unsigned int padding, u64 cs)
+static void kernel_sample_at(struct world *w, u64 pc, unsigned int padding, u64 cs)
 {
-	u64 gpr[16] = { [X86_R12] = STACK_TOP, [X86_RSP] = w->stack.sp };
+	u64 gpr[16] = { [X86_R12] = STACK_TOP, [X86_RSP] = w->stack.sp,
+			[X86_RDI] = RETURN(FN_START) };
 	struct build_stack kernel;
 	u64 regs;
 
 	build_stack_init(&kernel, 0xffffc90000014000ULL);
 	build_stack_locals(&kernel, padding / sizeof(u64));
-	regs = build_stack_regs(&kernel, PC(FN_LEAF), gpr, true);
+	regs = build_stack_regs(&kernel, pc, gpr, true);
 	build_stack_poke(&kernel, regs + X86_PT_CS * sizeof(u64), cs);
 	build_stack_locals(&kernel, 10);
 	build_sample_deinit(&w->sample);
 	build_sample_init(&w->sample, 0xffffffff81000000, kernel.sp);
-	w->sample.wire.user_pc = PC(FN_LEAF);
+	w->sample.wire.user_pc = pc;
 	w->sample.wire.user_sp = w->stack.sp;
 	w->sample.wire.user_stop = STOP_COMPLETE;
 	build_sample_stack(&w->sample, WIRE_STACK_THREAD, &kernel, WIRE_MAX_STACK_BYTES,
 			   STOP_COMPLETE);
 	build_sample_stack(&w->sample, WIRE_STACK_USER, &w->stack, WIRE_MAX_STACK_BYTES,
 			   STOP_NOT_PRESENT);
+}
+
+static void kernel_sample(struct world *w, unsigned int padding, u64 cs)
+{
+	kernel_sample_at(w, PC(FN_LEAF), padding, cs);
 }
 
 /*
@@ -794,6 +806,36 @@ static void test_below_kernel(void **state)
 	unwind(&w);
 	assert_int_equal(w.chain.nr, 4);
 	assert_int_equal(w.chain.user_stop, STOP_COMPLETE);
+	world_deinit(&w);
+}
+
+/* Functions that end with a system call, or have popped their return address before it. */
+static void test_system_calls(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, RETURN(FN_START));
+	kernel_sample_at(&w, RETURN_BEHIND, 0, 0x33);
+	unwind(&w);
+	assert_int_equal(w.chain.user_stop, STOP_COMPLETE);
+	assert_int_equal(w.chain.nr, 2);
+	kernel_sample_at(&w, PC(FN_POPPED), 0, 0x33);
+	unwind(&w);
+	assert_int_equal(w.chain.user_stop, STOP_COMPLETE);
+	assert_int_equal(w.chain.nr, 3);
+	assert_int_equal(w.chain.frames[2].ip, RETURN(FN_START));
+	/* Not in user mode, where what is behind a function does not run; nor for a caller. */
+	sample_at(&w, RETURN_BEHIND, WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	w.sample.wire.nr_user_frames = 0;
+	unwind(&w);
+	assert_int_equal(w.chain.user_stop, STOP_NO_RULE);
+	build_stack_push(&w.stack, RETURN(FN_POPPED));
+	sample_at(&w, PC(FN_LEAF), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT)->gpr[X86_RDI] =
+		RETURN(FN_START);
+	unwind(&w);
+	assert_int_equal(w.chain.user_stop, STOP_BAD_POINTER);
 	world_deinit(&w);
 }
 
@@ -1233,6 +1275,7 @@ int main(void)
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_context_start),
 		cmocka_unit_test(test_below_kernel),
+		cmocka_unit_test(test_system_calls),
 		cmocka_unit_test(test_own_stack),
 		cmocka_unit_test(test_own_signal),
 		cmocka_unit_test(test_own_signal_stack),
