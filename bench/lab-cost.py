@@ -3,7 +3,8 @@
 """What profiling costs a guest: its work with a profiler, as a share of its work without, in one run.
 
 Runs inside a lab host (see bench/run). Windows without a profiler lie between the windows with one,
-and each is compared with its two neighbours, so that drift of the machine cancels out.
+and each is compared with its two neighbours, so that drift of the machine cancels out. The guest
+has the lab host's user land, hence a perf of its own to compare with: it copies the user stacks, too.
 Environment: KVMPROF_BUILD. Usage: lab-cost.py [--rounds N] [HZ…]
 """
 import argparse
@@ -19,7 +20,23 @@ SRC = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = os.path.join(SRC, "lab", "lab")
 KVMPROF = os.path.join(os.environ["KVMPROF_BUILD"], "src", "cmd", "kvmprof")
 WINDOW = 5.0		# seconds; the guest reports its work every second
-WORKLOADS = ("cputree-fp", "syscalls-fp")
+WORKLOADS = ("cputree-nofp", "syscalls-nofp")
+IN_GUEST = "perf dwarf in guest"
+# Process 1 of the guest starts its perf when there is a file "perf", and stops it when it has gone.
+GUEST_SCRIPT = """#!/bin/sh
+while sleep 1; do
+	[ -e "$LAB_OUT/perf" ] || continue
+	perf record -B -N -a -e cpu-clock -F "$(cat "$LAB_OUT/perf")" --call-graph dwarf,16384 \
+		-o /tmp/perf.data -- sleep 3600 >"$LAB_OUT/said" 2>&1 &
+	pid=$!
+	while [ -e "$LAB_OUT/perf" ]; do
+		sleep 0.5
+	done
+	kill -INT $pid
+	wait
+	: >"$LAB_OUT/stopped"
+done
+"""
 REPORT = re.compile(r"work (\S+) (\d+) (\d+)")
 
 
@@ -50,32 +67,74 @@ def window(console):
     return rates
 
 
-def profilers(pid, hz):
+class Command:
+    """A profiler on the host."""
+
+    def __init__(self, name, words):
+        self.name, self.words, self.child = name, words, None
+
+    def start(self):
+        self.child = subprocess.Popen(self.words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                      text=True)
+        time.sleep(2)	# it looks at the guest first
+        if self.child.poll() is not None:
+            sys.exit(f"{' '.join(self.words)} ended:\n{self.child.stdout.read()}")
+
+    def stop(self):
+        self.child.send_signal(signal.SIGINT)
+        return self.child.communicate()[0]
+
+
+class InGuest:
+    """The guest's own perf, which it starts when it is asked to by a file."""
+
+    def __init__(self, folder, hz):
+        self.name, self.folder, self.hz = IN_GUEST, folder, hz
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def start(self):
+        with open(self.path("perf"), "w", encoding="ascii") as file:
+            file.write(str(self.hz))
+        time.sleep(6)	# it has yet to be loaded
+
+    def stop(self):
+        os.unlink(self.path("perf"))
+        for _ in range(600):
+            if os.path.exists(self.path("stopped")):
+                break
+            time.sleep(0.1)
+        else:
+            sys.exit("the guest's perf does not end")
+        os.unlink(self.path("stopped"))
+        with open(self.path("said"), errors="replace") as file:
+            return file.read()
+
+
+def profilers(pid, folder, hz):
     record = [KVMPROF, "record", "-p", str(pid), "-F", str(hz), "-e", "cpu-clock",
               "-o", "/tmp/cost.data", "--duration", "3600"]
-    yield "perf kvm record", ["perf", "kvm", "--guest", "record", "-e", "cpu-clock", "-F", str(hz),
-                              "-p", str(pid), "-o", "/tmp/perf.cost"]
+    yield Command("perf kvm record", ["perf", "kvm", "--guest", "record", "-e", "cpu-clock", "-F",
+                                      str(hz), "-p", str(pid), "-o", "/tmp/perf.cost"])
     for mode in ("inline", "deferred", "ptrace"):
-        yield mode, record + ["--capture", mode]
+        yield Command(mode, record + ["--capture", mode])
+    yield InGuest(folder, hz)
 
 
-def profiled_window(console, command):
+def profiled_window(console, profiler):
     """A window with a profiler running, and what it said at its end."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as child:
-        time.sleep(2)	# it looks at the guest first
-        if child.poll() is not None:
-            sys.exit(f"{' '.join(command)} ended:\n{child.stdout.read()}")
-        rates = window(console)
-        child.send_signal(signal.SIGINT)
-        return rates, child.communicate()[0]
+    profiler.start()
+    rates = window(console)
+    return rates, profiler.stop()
 
 
-def measure(console, command, rounds):
+def measure(console, profiler, rounds):
     """Median share of the work that was left, for each workload, and the profiler's last words."""
     shares = {name: [] for name in WORKLOADS}
     before, said = window(console), ""
     for _ in range(rounds):
-        during, said = profiled_window(console, command)
+        during, said = profiled_window(console, profiler)
         after = window(console)
         for name in WORKLOADS:
             shares[name].append(during[name] / ((before[name] + after[name]) / 2))
@@ -93,18 +152,22 @@ def main():
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("rates", nargs="*", type=int, default=[99, 997, 4999], metavar="HZ")
     arguments = parser.parse_args()
-    pid = int(lab("start", "cost", "--kernel", "6.1", "--cpus", "1",
+    with open("/run/cost-script", "w", encoding="ascii") as file:
+        file.write(GUEST_SCRIPT)
+    pid = int(lab("start", "cost", "--kernel", "6.1", "--cpus", "1", "--mem", "2G", "--root",
+                  "--script", "/run/cost-script",
                   *[word for name in WORKLOADS for word in ("--workload", f"{name} --report 1")]))
-    console = os.path.join(lab("dir", "cost").strip(), "console.log")
+    folder = lab("dir", "cost").strip()
+    console = os.path.join(folder, "console.log")
     time.sleep(3)
-    base, said = measure(console, ["sleep", "3600"], arguments.rounds)
-    print(f"{'profiler':18} {'Hz':>5} " + " ".join(f"{name:>14}" for name in WORKLOADS) + "  samples")
-    print(f"{'none':18} {'-':>5} " + " ".join(f"{base[name]:14.3f}" for name in WORKLOADS), flush=True)
+    base, said = measure(console, Command("none", ["sleep", "3600"]), arguments.rounds)
+    print(f"{'profiler':20} {'Hz':>5} " + " ".join(f"{name:>14}" for name in WORKLOADS) + "  samples")
+    print(f"{'none':20} {'-':>5} " + " ".join(f"{base[name]:14.3f}" for name in WORKLOADS), flush=True)
     for hz in arguments.rates:
-        for name, command in profilers(pid, hz):
-            shares, said = measure(console, command, arguments.rounds)
-            print(f"{name:18} {hz:5} " + " ".join(f"{shares[w]:14.3f}" for w in WORKLOADS) +
-                  f"  {samples(said)}", flush=True)
+        for profiler in profilers(pid, os.path.join(folder, "out"), hz):
+            shares, said = measure(console, profiler, arguments.rounds)
+            print(f"{profiler.name:20} {hz:5} " +
+                  " ".join(f"{shares[w]:14.3f}" for w in WORKLOADS) + f"  {samples(said)}", flush=True)
     lab("stop", "cost")
 
 
