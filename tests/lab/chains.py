@@ -1,14 +1,18 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
 """Reads `kvmprof script -F +stop` (or `perf script`) output and checks it against what is known
 of the lab's workloads. Used by the lab tests; prints one TAP line a check.
 
 Reads the checks from standard input: CHECK FILE [OPTION…], a word a line, an empty line after each
-check. They are the functions named check_*. Exit status 0 unless a check could not be made.
+check. They are the functions named check_*. A word %/NAME is a file of the folder that is given as
+argument. A file is text, or a perf.data that stock perf is to print. Exit status 0 unless a check
+could not be made.
 """
 import argparse
 import bisect
 import collections
 import functools
+import io
 import math
 import re
 import subprocess
@@ -40,10 +44,20 @@ class Sample:
         return names
 
 
+def open_script(path, kallsyms):
+    """The lines of a script's output."""
+    with open(path, "rb") as file:
+        if file.read(8) != b"PERFILE2":
+            return open(path, errors="replace")
+    command = ["perf", "script", "-i", path] + (["--kallsyms", kallsyms] if kallsyms else [])
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as perf:
+        return io.StringIO(perf.communicate()[0].decode(errors="replace"))
+
+
 @functools.lru_cache(maxsize=4)
-def read_samples(path):
+def read_samples(path, kallsyms=None):
     samples, sample = [], None
-    with open(path, errors="replace") as lines:
+    with open_script(path, kallsyms) as lines:
         for line in lines:
             frame = FRAME.match(line)
             if frame and sample:
@@ -209,8 +223,9 @@ def kernel_paths(samples, comm):
 def check_paths(tap, args):
     """Functions on each system call's path, as the guest's own perf saw them, are seen by us."""
     ours = kernel_paths(read_samples(args.file), args.comm)
-    theirs = kernel_paths(read_samples(args.peer), args.comm)
-    total = sum(1 for s in read_samples(args.peer) if re.fullmatch(args.comm, s.comm) and s.kernel())
+    peer = read_samples(args.peer, args.kallsyms)
+    theirs = kernel_paths(peer, args.comm)
+    total = sum(1 for s in peer if re.fullmatch(args.comm, s.comm) and s.kernel())
     # Rare functions are a matter of luck on both sides: compare those in 2 % of perf's samples.
     common = [name for name, nr in theirs.items()
               if nr >= max(10, total * 0.02) and name != "[unknown]"]
@@ -241,7 +256,29 @@ def distribution(path, comm):
 
 def check_agree(tap, args):
     """Two recordings of the same workload: each frequent chain's share differs by chance only."""
-    a, b = distribution(args.file, args.comm), distribution(args.peer, args.comm)
+    compare_distributions(tap, args, distribution(args.file, args.comm),
+                          distribution(args.peer, args.comm))
+
+
+def user_distribution(path, comm):
+    """The user part by name of each chain."""
+    chains = collections.Counter()
+    for sample in read_samples(path):
+        # Of the vDSO a reader elsewhere may have no or another one.
+        user = tuple("[vdso]" if dso == "[vdso]" else plain_name(sym)
+                     for ip, sym, dso in sample.frames if ip >> 63 == 0)
+        if re.fullmatch(comm, sample.comm) and user:
+            chains[user] += 1
+    return chains
+
+
+def check_hottest(tap, args):
+    """The same of the user parts alone and by name, as an unwinder elsewhere gives them."""
+    compare_distributions(tap, args, user_distribution(args.file, args.comm),
+                          user_distribution(args.peer, args.comm))
+
+
+def compare_distributions(tap, args, a, b):
     na, nb = sum(a.values()), sum(b.values())
     worst, off = 0.0, []
     if not na or not nb:
@@ -275,6 +312,40 @@ def check_names(tap, args):
     share = 100 * unknown / len(frames) if frames else 100
     tap.ok(share <= args.max_unknown, f"{args.label}: kernel frames have names",
            f"{unknown} of {len(frames)} have none")
+
+
+def plain_name(name):
+    """Without the version of a dynamic symbol."""
+    return re.sub(r"@.*", "", name)
+
+
+def check_alike(tap, args):
+    """User frames that perf names, with the guest's files, in the same recording: named alike."""
+    named, ours, alike, differ = 0, 0, 0, collections.Counter()
+    files = collections.Counter()
+    samples, peers = read_samples(args.file), read_samples(args.peer)
+    for sample, peer in zip(samples, peers):
+        for (ip, name, dso), (_, theirs, _) in zip(sample.frames, peer.frames):
+            if ip >> 63 or theirs == "[unknown]":
+                continue
+            named += 1
+            ours += name != "[unknown]"
+            alike += plain_name(name) == plain_name(theirs)
+            if name == "[unknown]":
+                files[dso] += 1
+            elif plain_name(name) != plain_name(theirs):
+                differ[f"{name} for {theirs}"] += 1
+    total = sum(1 for s in samples for frame in s.frames if frame[0] >> 63 == 0)
+    share, share_alike = (100 * nr / named if named else 0 for nr in (ours, alike))
+    same_frames = len(samples) == len(peers) and all(
+        len(s.frames) == len(p.frames) for s, p in zip(samples, peers))
+    tap.ok(same_frames, f"{args.label}: perf reads the same frames",
+           f"{len(samples)} and {len(peers)} samples")
+    tap.ok(named >= args.min_samples and share >= args.min and share_alike >= args.min,
+           f"{args.label}: frames are named as perf does with the guest's files",
+           f"of {total} user frames perf names {named}; of those {share:.2f} % named, "
+           f"{share_alike:.2f} % alike; without a name {files.most_common(8)}; "
+           f"other names {differ.most_common(12)}")
 
 
 INSN = re.compile(r"^\s*([0-9a-f]+):")
@@ -378,6 +449,7 @@ def make_parser():
     parser.add_argument("--dso", default="")
     parser.add_argument("--demangled", action="store_true", help="names that nm has not are right, too")
     parser.add_argument("--peer")
+    parser.add_argument("--kallsyms", help="of the guest that --peer, a perf.data, was recorded in")
     parser.add_argument("--path", action="append")
     return parser
 
@@ -396,8 +468,9 @@ def read_checks(lines):
 
 def main():
     parser, tap = make_parser(), Tap()
+    folder = sys.argv[1] if len(sys.argv) > 1 else "."
     for words in read_checks(sys.stdin):
-        args = parser.parse_args(words)
+        args = parser.parse_args([re.sub(r"^%/", folder.rstrip("/") + "/", w) for w in words])
         globals()["check_" + args.check](tap, args)
 
 

@@ -113,8 +113,8 @@ kill -INT "$recorder"
 wait "$recorder"
 same "record -a: status" 0 $?
 cat said
-check "record -a: a file for guest one" perf report --stdio -i all.data.one
-check "record -a: a file for guest two, which came and went" perf report --stdio -i all.data.two
+check "record -a: a file for guest one" "$KVMPROF" report --stdio -i all.data.one
+check "record -a: a file for guest two, which came and went" "$KVMPROF" report --stdio -i all.data.two
 # Samples that come between a slot's appearance and the next look at the slots.
 outside=$(sed -n -E 's/.*(outside memory slots|memory slots changed) ([0-9]+).*/\2/p' said |
 	sort -n | tail -n 1)
@@ -129,7 +129,7 @@ same "guest one stops" 0 $?
 wait "$recorder"
 same "the guest ended: status" 0 $?
 contains "the guest ended: it says so" "$(cat said)" "ended"
-check "the guest ended: the file is whole" perf report --stdio -i gone.data
+check "the guest ended: the file is whole" "$KVMPROF" report --stdio -i gone.data
 
 # Firmware without an operating system: registers only, and it says so.
 qemu-system-x86_64 -accel kvm -cpu host -m 64M -display none -nodefaults -name bare -daemonize \

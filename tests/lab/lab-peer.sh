@@ -35,8 +35,10 @@ for kernel in 6.1 6.12; do
 	done
 	"$KVMPROF" script -F +stop -i "$TMPDIR/perf.data" >"$TMPDIR/ours"
 	out=$("$lab" guest dir "$name")/out
-	perf script --kallsyms "$out/kallsyms" -i "$out/perf.data" >"$TMPDIR/theirs"
-	chains paths "$TMPDIR/ours" --peer "$TMPDIR/theirs" --comm syscalls-fp --label "guest $kernel"
+	cp "$out/perf.data" "$TMPDIR/theirs"
+	cp "$out/kallsyms" "$TMPDIR/kallsyms"
+	chains paths "$TMPDIR/ours" --peer "$TMPDIR/theirs" --kallsyms "$TMPDIR/kallsyms" \
+		--comm syscalls-fp --label "guest $kernel"
 	chains_judge
 	"$lab" guest stop "$name"
 done

@@ -18,7 +18,7 @@ record_guest() {
 		set -- "$@" --workload "$workload-fp"
 	done
 	# The shares of the CPU tree need many samples of it.
-	for _ in 1 2 3 4 5; do
+	for _ in 1 2 3 4 5 6 7 8; do
 		set -- "$@" --workload cputree-fp
 	done
 	if ! "$lab" guest start "main" --kernel "$@" >"$TMPDIR/pid" 2>"$TMPDIR/start"; then
