@@ -302,17 +302,12 @@ SHOT_INLINE int shot_take_user(struct shot *shot)
 	return 0;
 }
 
-/* How much of the stack at @sp is to be copied from @from on; see below. */
-SHOT_INLINE u64 shot_stack_bytes(const struct shot *shot, u64 sp, u64 from, u64 end)
-{
-	return end > sp ? shot_min(shot->user_left, end - from) : shot->user_left;
-}
-
 /*
  * Copies the user stack from @sp up: to its end at @end, if that is known and above, as much as is
  * asked for, or to the first page that is not there, which mostly is the stack's end. With the red
  * zone below @sp (psABI 3.2.2), for rules lead there: when a function has popped the registers that
- * it saved, they still say that these are where they were.
+ * it saved, they still say that these are where they were. Only what @sp's page has of it: the one
+ * before may never have been touched, and to find that out would cost as much as a sample's stack.
  */
 SHOT_FN int shot_copy_user_stack(struct shot *shot, u64 sp, u64 end)
 {
@@ -326,16 +321,11 @@ SHOT_FN int shot_copy_user_stack(struct shot *shot, u64 sp, u64 end)
 	if (i >= WIRE_MAX_STACKS)
 		return 0;
 	from = sp;
-	if (sp >= SHOT_FIRST_PAGE && shot->user_left >= SHOT_RED_ZONE_WORTH)
-		from -= WIRE_RED_ZONE;
-	size = shot_stack_bytes(shot, sp, from, end);
+	if (shot->user_left >= SHOT_RED_ZONE_WORTH)
+		from -= shot_min(WIRE_RED_ZONE, sp % SHOT_PAGE);
+	size = end > sp ? shot_min(shot->user_left, end - from) : shot->user_left;
 	start = shot->used;
 	stop = shot_copy(shot, from, size, SHOT_VIEW_USER);
-	if (stop && shot->used == start) {	/* it may begin in a page that was never touched */
-		from = sp;
-		size = shot_stack_bytes(shot, sp, from, end);
-		stop = shot_copy(shot, from, size, SHOT_VIEW_USER);
-	}
 	if (!stop)
 		stop = from + size == end ? STOP_COMPLETE : STOP_STACK_CUT;
 	stack = &shot->wire.stacks[i];
