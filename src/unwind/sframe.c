@@ -234,6 +234,9 @@ static int run_piece(struct run *run, u64 end)
 	u64 rows_end = run->sframe->rows + run->sframe->rows_size;
 	int err = 0;
 
+	if (!*run->budget)
+		return -E2BIG;
+	--*run->budget;
 	cursor_init(&run->c, section->data + function->rows, rows_end - function->rows);
 	run->next = run->piece;
 	for (u32 i = 0; i < function->nr_rows && !err; i++)

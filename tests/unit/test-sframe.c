@@ -320,14 +320,14 @@ static void test_limits(void **state)
 	add_plain(&w.build, TEXT, 1, 1);
 	assert_int_equal(open_section(&w), 0);
 	assert_int_equal(sframe_function_read(&w.sframe, 0, &function), 0);
-	for (u64 budget = 0; budget <= 5; budget++) {
+	for (u64 budget = 0; budget <= 6; budget++) {
 		u64 left = budget;
 
 		w.rows.nr = 0;
 		assert_int_equal(sframe_function_run(&w.sframe, &function, &left, take_row,
-						     &w.rows), budget < 4 ? -E2BIG : 0);
-		assert_int_equal(w.rows.nr, MIN(budget, 4U));
-		assert_int_equal(left, budget - w.rows.nr);
+						     &w.rows), budget < 5 ? -E2BIG : 0);
+		assert_int_equal(w.rows.nr, budget ? MIN(budget - 1, 4U) : 0);
+		assert_int_equal(left, budget ? budget - 1 - w.rows.nr : 0);
 	}
 	for (int limit = 1; limit <= 4; limit++) {
 		u64 budget = 100;
@@ -337,6 +337,22 @@ static void test_limits(void **state)
 		assert_int_equal(sframe_function_run(&w.sframe, &function, &budget, take_row,
 						     &w.rows), -ENOMEM);
 		assert_int_equal(w.rows.nr, limit);
+	}
+	/* Pieces without rows, 4 billions of them. */
+	w.build.functions[0].size = UINT32_MAX;
+	w.build.functions[0].info |= 0x10;
+	w.build.functions[0].repeat = 1;
+	w.build.functions[0].nr_rows = 0;
+	w.build.version = 2;
+	assert_int_equal(open_section(&w), 0);
+	assert_int_equal(sframe_function_read(&w.sframe, 0, &function), 0);
+	for (u64 budget = 0; budget < 50; budget++) {
+		u64 left = budget;
+
+		w.rows.nr = w.rows.limit = 0;
+		assert_int_equal(sframe_function_run(&w.sframe, &function, &left, take_row,
+						     &w.rows), -E2BIG);
+		assert_int_equal(w.rows.nr, budget);
 	}
 	world_deinit(&w);
 }
