@@ -69,7 +69,8 @@ SHOT_INLINE int shot_read_id(struct shot *shot, u64 gva, s32 *ret)
 
 /*
  * The task's alternate signal stack: sas_ss_sp and behind it sas_ss_size (include/linux/sched.h,
- * since 2.5). They are near comm, so that mostly no read is needed. Without them none is known.
+ * since 2.5). They are near comm, so that mostly no read is needed. Without them none is known; nor
+ * is one with SS_AUTODISARM, for while a handler is on it the task has none.
  */
 SHOT_INLINE void shot_read_alt_stack(struct shot *shot, const struct wire_guest *guest,
 				     u64 address)

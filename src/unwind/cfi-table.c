@@ -73,6 +73,15 @@ static const struct kept_cie *get_cie(struct builder *b, const struct cfi_sectio
 	return kept;
 }
 
+/* Something was not read, of which not even the place is known. */
+static void note_failure(struct builder *b, int err)
+{
+	if (err == -ENODATA)
+		b->table->incomplete = true;
+	else
+		b->table->nr_bad++;
+}
+
 /* Rules are for code: also throws out what the linker has thrown out, functions at 0. */
 static bool is_code(const struct cfi_object *object, u64 start, u64 size)
 {
@@ -130,10 +139,7 @@ static int find_function(struct builder *b, const struct cfi_section *section, u
 	function.size = fde.size;
 	function.kind = !err ? FUNCTION_RULES : err == -ENODATA ? FUNCTION_MISSING : FUNCTION_BAD;
 	if (err && !fde.start) {
-		if (err == -ENODATA)
-			b->table->incomplete = true;
-		else
-			b->table->nr_bad++;
+		note_failure(b, err);
 		return 0;
 	}
 	return add_function(b, &function);
@@ -149,10 +155,8 @@ static int walk_section(struct builder *b, const struct cfi_section *section)
 		if (!b->budget--)
 			return -E2BIG;
 		kind = cfi_record_find(section, offset, &next, &cie);
-		if (kind == -ENODATA)
-			b->table->incomplete = true;
-		else if (kind < 0)
-			b->table->nr_bad++;
+		if (kind < 0)
+			note_failure(b, kind);
 		if (kind < 0 || kind == CFI_RECORD_END)
 			break;
 		if (kind == CFI_RECORD_FDE)
@@ -225,12 +229,10 @@ static int find_sframe_function(struct builder *b, u32 i)
 	struct sframe_function found;
 	int err = sframe_function_read(&b->sframe, i, &found);
 
-	if (err == -ENODATA)
-		b->table->incomplete = true;
-	else if (err)
-		b->table->nr_bad++;
-	if (err)
+	if (err) {
+		note_failure(b, err);
 		return 0;
+	}
 	function.start = found.start;
 	function.size = found.size;
 	if (!found.size)
@@ -249,12 +251,10 @@ static int walk_sframe(struct builder *b)
 	if (!b->object.sframe.size)
 		return 0;
 	err = sframe_open(&b->object.sframe, &b->sframe);
-	if (err == -ENODATA)
-		b->table->incomplete = true;
-	else if (err)
-		b->table->nr_bad++;
-	if (err)
+	if (err) {
+		note_failure(b, err);
 		return 0;
+	}
 	for (u32 i = 0; i < b->sframe.nr_functions && !err; i++) {
 		if (!b->budget--)
 			return -E2BIG;
