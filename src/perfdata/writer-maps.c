@@ -15,6 +15,40 @@
 
 #define MAX_BUILD_IDS 16384	/* of one recording */
 
+static u64 hash_build_id(const struct perfdata_writer *writer, const struct writer_build_id *id,
+			 const char *filename)
+{
+	u64 hash = hash_bytes_seeded(writer->seed, filename, strlen(filename));
+
+	return hash_combine(hash, hash_bytes_seeded(writer->seed, id->id, id->size));
+}
+
+/*
+ * Whether that file is there with that build id; if not, *@ret is the place for its index + 1.
+ * Hashes that collide are each other's next; the seed keeps a guest from making many.
+ */
+static int find_build_id(struct perfdata_writer *writer, const struct writer_build_id *id,
+			 const char *filename, u64 **ret)
+{
+	u64 hash = hash_build_id(writer, id, filename);
+
+	for (;; hash++) {
+		u64 *place = hashmap_put(&writer->build_ids_by_hash, hash, NULL);
+		const struct writer_build_id *other;
+
+		if (!place)
+			return -ENOMEM;
+		if (!*place) {
+			*ret = place;
+			return 0;
+		}
+		other = &writer->build_ids.data[*place - 1];
+		if (other->size == id->size && !memcmp(other->id, id->id, id->size) &&
+		    !strcmp(other->filename, filename))
+			return -EEXIST;
+	}
+}
+
 /* Once for each file and build id. */
 static int add_build_id(struct perfdata_writer *writer, const struct perfdata_mmap *mmap,
 			const char *filename)
@@ -23,24 +57,21 @@ static int add_build_id(struct perfdata_writer *writer, const struct perfdata_mm
 		.misc = mmap->kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER,
 		.size = mmap->build_id_size,
 	};
+	u64 *place;
 	int err;
 
 	if (writer->build_ids.nr >= MAX_BUILD_IDS)
 		return 0;	/* the mapping's own record has it, too */
 	memcpy(id.id, mmap->build_id, id.size);
-	for (size_t i = 0; i < writer->build_ids.nr; i++) {
-		const struct writer_build_id *other = &writer->build_ids.data[i];
-
-		if (other->size == id.size && !memcmp(other->id, id.id, id.size) &&
-		    !strcmp(other->filename, filename))
-			return 0;
-	}
+	err = find_build_id(writer, &id, filename, &place);
+	if (err)
+		return err == -EEXIST ? 0 : err;
 	id.filename = strdup(filename);
-	if (!id.filename)
-		return -ENOMEM;
-	err = vec_push(&writer->build_ids, id);
+	err = id.filename ? vec_push(&writer->build_ids, id) : -ENOMEM;
 	if (err)
 		free(id.filename);
+	else
+		*place = writer->build_ids.nr;
 	return err;
 }
 

@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 
+#include "base/hashmap.h"
 #include "base/strbuf.h"
 #include "base/types.h"
 #include "base/vec.h"
@@ -50,9 +51,12 @@ struct perfdata_writer {
 	bool raw;
 	VEC(struct writer_event) events;
 	VEC(struct writer_build_id) build_ids;
+	struct hashmap build_ids_by_hash;	/* of both and the name, to index + 1 */
+	u64 seed;
 	u64 first_time, last_time;	/* of samples */
 	u64 newest;			/* of all records */
 	u64 round_time;			/* .newest at the last finished round */
+	u64 oldest_to_come;		/* UINT64_MAX: in time */
 	u64 wall_clock, monotonic;	/* of one moment */
 	u8 buffer[WRITER_BUFFER_SIZE];
 };

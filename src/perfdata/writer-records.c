@@ -9,7 +9,8 @@
 
 /*
  * perf holds records back to sort them by time, until a mark says that what is older than the mark
- * before will not come any more. A mark a second leaves a record that much time to be late in.
+ * before will not come any more. A mark a second leaves a record that much time to be late in, and
+ * none is made that would end the time of what is still to come.
  */
 static int end_round(struct perfdata_writer *writer)
 {
@@ -20,7 +21,8 @@ static int end_round(struct perfdata_writer *writer)
 
 	if (!writer->round_time)
 		writer->round_time = writer->newest;
-	if (writer->newest - writer->round_time < WRITER_NS_PER_S)
+	if (writer->newest - writer->round_time < WRITER_NS_PER_S ||
+	    writer->oldest_to_come < writer->round_time)
 		return 0;
 	writer->round_time = writer->newest;
 	return writer_append(writer, &mark, sizeof(mark));
@@ -117,22 +119,42 @@ int perfdata_writer_comm(struct perfdata_writer *writer, u32 pid, u32 tid, const
 	return 0;
 }
 
-int perfdata_writer_fork(struct perfdata_writer *writer, u32 pid, u32 tid, u32 ppid, u32 ptid,
-			 u64 time)
+void perfdata_writer_expect(struct perfdata_writer *writer, u64 oldest)
+{
+	writer->oldest_to_come = oldest;
+}
+
+/* PERF_RECORD_FORK and PERF_RECORD_EXIT. */
+static int write_task(struct perfdata_writer *writer, u32 type, u16 misc,
+		      const struct perfdata_task *task)
 {
 	size_t size = sizeof(struct perf_event_header) + 3 * sizeof(u64) +
 		      sizeof(struct writer_sample_id);
-	u8 *p = writer_start_record(writer, PERF_RECORD_FORK, 0, size, time);
+	u8 *p = writer_start_record(writer, type, misc, size, task->time);
 
 	if (!p)
 		return writer->error;
-	p = writer_put_u32(p, pid);
-	p = writer_put_u32(p, ppid);
-	p = writer_put_u32(p, tid);
-	p = writer_put_u32(p, ptid);
-	p = writer_put_u64(p, time);
-	writer_end_record(p, writer, ppid, ptid, time);
+	p = writer_put_u32(p, task->pid);
+	p = writer_put_u32(p, task->ppid);
+	p = writer_put_u32(p, task->tid);
+	p = writer_put_u32(p, task->ptid);
+	p = writer_put_u64(p, task->time);
+	writer_end_record(p, writer, task->ppid, task->ptid, task->time);
 	return 0;
+}
+
+/*
+ * A reader gives a new process what its parent had mapped, unless the record says that the parent
+ * is not known to have been like that: then all that it has comes by itself, as here.
+ */
+int perfdata_writer_fork(struct perfdata_writer *writer, const struct perfdata_task *task)
+{
+	return write_task(writer, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC, task);
+}
+
+int perfdata_writer_exit(struct perfdata_writer *writer, const struct perfdata_task *task)
+{
+	return write_task(writer, PERF_RECORD_EXIT, 0, task);
 }
 
 int perfdata_writer_lost(struct perfdata_writer *writer, u64 nr, u64 time)

@@ -175,6 +175,8 @@ int perfdata_writer_create(const char *path, const struct perfdata_writer_option
 	if (!writer)
 		return -ENOMEM;
 	writer->out = OUTFILE_INIT;
+	writer->seed = hash_new_seed();
+	writer->oldest_to_come = UINT64_MAX;
 	writer->wall_clock = read_clock(CLOCK_REALTIME);
 	writer->monotonic = read_clock(CLOCK_MONOTONIC);
 	err = set_options(writer, options);
@@ -200,6 +202,7 @@ void perfdata_writer_destroy(struct perfdata_writer *writer)
 	for (size_t i = 0; i < writer->build_ids.nr; i++)
 		free(writer->build_ids.data[i].filename);
 	vec_deinit(&writer->build_ids);
+	hashmap_deinit(&writer->build_ids_by_hash);
 	free(writer);
 }
 

@@ -69,9 +69,25 @@ int perfdata_writer_comm(struct perfdata_writer *writer, u32 pid, u32 tid, const
 			 bool exec, u64 time);
 int perfdata_writer_lost(struct perfdata_writer *writer, u64 nr, u64 time);
 
-/* A new process, or a new thread of @pid when @ppid == @pid. */
-int perfdata_writer_fork(struct perfdata_writer *writer, u32 pid, u32 tid, u32 ppid, u32 ptid,
-			 u64 time);
+/*
+ * Records of any time may come in any order, as long as none is older than the newest by a second
+ * or more. What will be later than that has to be expected: from @oldest on, UINT64_MAX: nothing.
+ * Until then readers have to keep what there is in memory.
+ */
+void perfdata_writer_expect(struct perfdata_writer *writer, u64 oldest);
+
+struct perfdata_task {
+	u32 pid, tid;
+	u32 ppid, ptid;		/* of the process that made it; of a thread, its own process */
+	u64 time;
+};
+
+/*
+ * A task that is new to the reader, and the end of one. As perf tells of those that were there
+ * before it: what a new process has mapped comes in records of its own, nothing is its parent's.
+ */
+int perfdata_writer_fork(struct perfdata_writer *writer, const struct perfdata_task *task);
+int perfdata_writer_exit(struct perfdata_writer *writer, const struct perfdata_task *task);
 
 struct perfdata_mmap {
 	u32 pid, tid;		/* -1 and 0 for the kernel */

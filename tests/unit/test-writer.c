@@ -391,6 +391,75 @@ static void test_rounds(void **state)
 	assert_int_equal(remove_place(&place), 1);
 }
 
+/* What was said to come late is in order for the reader, and rounds go on afterwards. */
+static void test_expected(void **state)
+{
+	_cleanup_(perfdata_writer_destroy) struct perfdata_writer *writer = NULL;
+	_cleanup_(perfdata_reader_close) struct perfdata_reader *reader = NULL;
+	struct perfdata_reader_stats stats;
+	struct perfdata_record r;
+	struct place place;
+	size_t size;
+	u64 last = 0, nr = 0;
+
+	(void)state;
+	make_place(&place);
+	assert_int_equal(perfdata_writer_create(place.path, &options, &writer), 0);
+	for (u64 t = 10; t < 100; t++) {
+		if (t == 30)
+			perfdata_writer_expect(writer, 30 * 100000000ULL + 5);
+		if (t == 90) {
+			add_sample(writer, 30 * 100000000ULL + 5, 3);
+			perfdata_writer_expect(writer, UINT64_MAX);
+		}
+		add_sample(writer, t * 100000000ULL, 3);
+	}
+	size = perfdata_writer_bytes(writer);
+	for (u64 t = 100; t < 140; t++)
+		add_sample(writer, t * 100000000ULL, 3);
+	assert_true(perfdata_writer_bytes(writer) - size > 40 * 88);	/* marks, too */
+	assert_int_equal(perfdata_writer_finish(writer), 0);
+	assert_int_equal(perfdata_reader_open(place.path, &reader, NULL), 0);
+	for (; perfdata_reader_next(reader, &r) == 1; nr++) {
+		assert_true(r.time >= last);
+		last = r.time;
+	}
+	perfdata_reader_stats(reader, &stats);
+	assert_int_equal(nr, 131);
+	assert_int_equal(stats.unordered, 0);
+	assert_int_equal(remove_place(&place), 1);
+}
+
+/* Each file with each build id once, however many there are. */
+static void test_many_build_ids(void **state)
+{
+	_cleanup_(perfdata_writer_destroy) struct perfdata_writer *writer = NULL;
+	_cleanup_(perfdata_reader_close) struct perfdata_reader *reader = NULL;
+	struct perfdata_mmap mmap = { .pid = 7, .tid = 7, .len = 4096, .build_id_size = 20 };
+	struct perfdata_record r;
+	struct place place;
+	u8 id[20] = { 1 };
+	char name[32];
+
+	(void)state;
+	make_place(&place);
+	assert_int_equal(perfdata_writer_create(place.path, &options, &writer), 0);
+	mmap.build_id = id;
+	mmap.filename = name;
+	for (u32 i = 0; i < 12000; i++) {
+		u32 which = i % 6000;
+
+		snprintf(name, sizeof(name), "/lib/%u", which / 2);
+		id[19] = which % 2;
+		assert_int_equal(perfdata_writer_mmap(writer, &mmap), 0);
+	}
+	assert_int_equal(perfdata_writer_finish(writer), 0);
+	assert_int_equal(perfdata_reader_open(place.path, &reader, NULL), 0);
+	assert_int_equal(perfdata_reader_next(reader, &r), 1);
+	assert_int_equal(perfdata_reader_nr_build_ids(reader), 6000);
+	assert_int_equal(remove_place(&place), 1);
+}
+
 static void test_raw(void **state)
 {
 	_cleanup_(perfdata_writer_destroy) struct perfdata_writer *writer = NULL;
@@ -423,6 +492,7 @@ static void write_all_kinds(struct perfdata_writer *writer)
 		.flags = 2, .build_id = build_id, .build_id_size = 20, .filename = "/bin/\33x",
 		.time = 30,
 	};
+	const struct perfdata_task forked = { 9, 10, 7, 8, 40 }, ended = { 9, 10, 7, 8, 45 };
 	u64 ips[] = { PERF_CONTEXT_USER, 0x400010, 0x400020 };
 	const struct perfdata_sample sample = {
 		.event = 0, .pid = 7, .tid = 8, .cpu = 1, .time = 60, .period = 10, .ip = 0x400010,
@@ -431,7 +501,8 @@ static void write_all_kinds(struct perfdata_writer *writer)
 
 	assert_int_equal(perfdata_writer_sample(writer, &sample), 0);
 	assert_int_equal(perfdata_writer_lost(writer, 5, 50), 0);
-	assert_int_equal(perfdata_writer_fork(writer, 9, 10, 7, 8, 40), 0);
+	assert_int_equal(perfdata_writer_fork(writer, &forked), 0);
+	assert_int_equal(perfdata_writer_exit(writer, &ended), 0);
 	assert_int_equal(perfdata_writer_mmap(writer, &mmap), 0);
 	assert_int_equal(perfdata_writer_comm(writer, 7, 8, "name", true, 20), 0);
 	assert_int_equal(perfdata_writer_set_release(writer, "6.1"), 0);
@@ -464,6 +535,11 @@ static void read_all_kinds(struct perfdata_reader *reader)
 	assert_int_equal(r.tid, 10);
 	assert_int_equal(r.task.ppid, 7);
 	assert_int_equal(r.task.ptid, 8);
+	assert_true(r.misc & PERF_RECORD_MISC_FORK_EXEC);
+	expect_next(reader, PERFDATA_EXIT, 45, &r);
+	assert_int_equal(r.pid, 9);
+	assert_int_equal(r.tid, 10);
+	assert_int_equal(r.task.ppid, 7);
 	expect_next(reader, PERFDATA_LOST, 50, &r);
 	assert_int_equal(r.lost.lost, 5);
 	expect_next(reader, PERFDATA_SAMPLE, 60, &r);
@@ -519,6 +595,8 @@ int main(void)
 		cmocka_unit_test(test_places_that_cannot_be),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_rounds),
+		cmocka_unit_test(test_expected),
+		cmocka_unit_test(test_many_build_ids),
 		cmocka_unit_test(test_raw),
 		cmocka_unit_test(test_round_trip),
 	};
