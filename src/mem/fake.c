@@ -11,7 +11,7 @@ struct mem_fake {
 	struct mem_reader reader;
 	struct hashmap pages;	/* frame number to pointer; NULL: taken away */
 	VEC(u8 *) owned;
-	u64 reads;
+	_Atomic u64 reads;
 	u64 fail_after;
 	int fail_err;
 };
@@ -27,8 +27,7 @@ static int fake_read(const struct mem_reader *reader, gpa_t gpa, void *out, size
 {
 	struct mem_fake *fake = container_of(reader, struct mem_fake, reader);
 
-	fake->reads++;
-	if (fake->fail_err && fake->reads > fake->fail_after)
+	if (++fake->reads > fake->fail_after && fake->fail_err)
 		return fake->fail_err;
 	if (gpa.addr + size < gpa.addr)
 		return -EFAULT;

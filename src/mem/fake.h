@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Sparse guest physical memory in a buffer, for tests, fuzz targets and benchmarks. */
+/*
+ * Sparse guest physical memory in a buffer, for tests, fuzz targets and benchmarks. Several threads
+ * may read, while none changes it.
+ */
 #ifndef MEM_FAKE_H
 #define MEM_FAKE_H
 

@@ -3,6 +3,7 @@
 #include "mem/process.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -11,6 +12,7 @@
 
 struct mem_process {
 	struct mem_reader reader;
+	pthread_rwlock_t lock;	/* of .slots */
 	struct mem_slots slots;
 	pid_t pid;
 	int pidfd;
@@ -53,22 +55,36 @@ static int read_hva(const struct mem_process *process, u64 hva, void *out, size_
 	return has_ended(process) ? -ESRCH : err;
 }
 
+/* A copy: who changes the slots is not kept waiting for a read. */
+static bool find_slot(struct mem_process *process, gpa_t gpa, struct mem_slot *ret)
+{
+	const struct mem_slot *slot;
+
+	pthread_rwlock_rdlock(&process->lock);
+	slot = mem_slots_find(&process->slots, gpa);
+	if (slot)
+		*ret = *slot;
+	pthread_rwlock_unlock(&process->lock);
+	return slot;
+}
+
 static int process_read(const struct mem_reader *reader, gpa_t gpa, void *out, size_t size)
 {
-	const struct mem_process *process = container_of(reader, struct mem_process, reader);
+	/* Const to who reads: of what it points at only the lock is written. */
+	struct mem_process *process = container_of(reader, struct mem_process, reader);
 
 	for (size_t done = 0; done < size;) {
 		u64 addr = gpa.addr + done;
-		const struct mem_slot *slot = mem_slots_find(&process->slots, GPA(addr));
+		struct mem_slot slot;
 		size_t part;
 		int err;
 
-		if (!slot || addr < gpa.addr)
+		if (addr < gpa.addr || !find_slot(process, GPA(addr), &slot))
 			return -EFAULT;
-		if (slot->flags & MEM_SLOT_GUEST_MEMFD)
+		if (slot.flags & MEM_SLOT_GUEST_MEMFD)
 			return -EOPNOTSUPP;
-		part = MIN(size - done, slot->size - (addr - slot->gpa));
-		err = read_hva(process, slot->hva + (addr - slot->gpa), (u8 *)out + done, part);
+		part = MIN(size - done, slot.size - (addr - slot.gpa));
+		err = read_hva(process, slot.hva + (addr - slot.gpa), (u8 *)out + done, part);
 		if (err)
 			return err;
 		done += part;
@@ -101,6 +117,7 @@ int mem_process_open(pid_t pid, u64 start_time, const struct mem_slots *slots,
 	if (!process)
 		return -ENOMEM;
 	process->reader.read = process_read;
+	pthread_rwlock_init(&process->lock, NULL);
 	process->slots = *slots;
 	process->pid = pid;
 	process->pidfd = syscall(SYS_pidfd_open, pid, 0);
@@ -122,12 +139,15 @@ void mem_process_close(struct mem_process *process)
 		return;
 	if (process->pidfd >= 0)
 		close(process->pidfd);
+	pthread_rwlock_destroy(&process->lock);
 	free(process);
 }
 
 void mem_process_set_slots(struct mem_process *process, const struct mem_slots *slots)
 {
+	pthread_rwlock_wrlock(&process->lock);
 	process->slots = *slots;
+	pthread_rwlock_unlock(&process->lock);
 }
 
 const struct mem_reader *mem_process_reader(const struct mem_process *process)

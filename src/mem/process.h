@@ -2,6 +2,8 @@
 /*
  * Guest memory of a live VM: the memory slots say where the VMM has it, process_vm_readv() fetches
  * it. Nothing is stopped, so what is read may be changing.
+ *
+ * Threads: any number may read, also while one sets the slots.
  */
 #ifndef MEM_PROCESS_H
 #define MEM_PROCESS_H

@@ -4,6 +4,8 @@
  * construction: there is no write.
  *
  * Sources: src/mem/process.h (live VMM), src/mem/fake.h (tests).
+ *
+ * Threads: several may read from one source at a time.
  */
 #ifndef MEM_READER_H
 #define MEM_READER_H

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <linux/sched.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -136,6 +137,48 @@ static void test_process_reads(void **state)
 	assert_int_equal(out[0], 'd');
 }
 
+struct reading {
+	const struct mem_reader *mem;
+	unsigned int wrong;
+};
+
+/* Either of the child's pages is right while slots change. */
+static void *read_often(void *arg)
+{
+	struct reading *reading = arg;
+	char out[4];
+
+	for (unsigned int i = 0; i < 20000; i++)
+		if (mem_read(reading->mem, GPA(0), out, 4) ||
+		    (memcmp(out, "bbbb", 4) && memcmp(out, "aaaa", 4)))
+			reading->wrong++;
+	return NULL;
+}
+
+static void test_process_threads(void **state)
+{
+	_cleanup_(mem_process_close) struct mem_process *process = NULL;
+	static struct mem_slots slots;
+	pthread_t threads[2];
+	struct reading readings[2];
+
+	(void)state;
+	slots = child_slots;
+	assert_int_equal(mem_process_open(child, 0, &slots, &process), 0);
+	for (unsigned int i = 0; i < 2; i++) {
+		readings[i] = (struct reading){ .mem = mem_process_reader(process) };
+		assert_int_equal(pthread_create(&threads[i], NULL, read_often, &readings[i]), 0);
+	}
+	for (unsigned int i = 0; i < 2000; i++) {
+		slots.slots[0].hva = child_slots.slots[i % 2].hva;
+		mem_process_set_slots(process, &slots);
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(readings[i].wrong, 0);
+	}
+}
+
 static void test_process_gone(void **state)
 {
 	_cleanup_(mem_process_close) struct mem_process *process = NULL;
@@ -238,6 +281,7 @@ int main(void)
 		cmocka_unit_test(test_fake),
 		cmocka_unit_test(test_slots_find),
 		CHILD_TEST(test_process_reads),
+		CHILD_TEST(test_process_threads),
 		CHILD_TEST(test_process_gone),
 		CHILD_TEST(test_process_pid_reused),
 		CHILD_TEST(test_process_start_time),
