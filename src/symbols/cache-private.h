@@ -4,6 +4,7 @@
 #define SYMBOLS_CACHE_PRIVATE_H
 
 #include <limits.h>
+#include <pthread.h>
 
 #include "base/hashmap.h"
 #include "symbols/cache.h"
@@ -13,12 +14,14 @@
 
 struct symcache {
 	char dir[PATH_MAX];
+	pthread_mutex_t lock;	/* held while a file is added, for .pins too */
 	struct hashmap pins;	/* hashes of the build ids that this program added or uses */
 };
 
 /* Makes the folder of the cache when it is missing. Close the descriptor to unlock. */
 int symcache_lock(const struct symcache *cache, bool exclusive, int *ret_fd);
 
+/* Not while another thread adds. */
 bool symcache_is_pinned(const struct symcache *cache, const struct build_id *id);
 
 #endif

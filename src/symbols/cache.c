@@ -125,6 +125,7 @@ int symcache_create(const char *dir, struct symcache **ret)
 		free(cache);
 		return err;
 	}
+	pthread_mutex_init(&cache->lock, NULL);
 	*ret = cache;
 	return 0;
 }
@@ -134,6 +135,7 @@ void symcache_destroy(struct symcache *cache)
 	if (!cache)
 		return;
 	hashmap_deinit(&cache->pins);
+	pthread_mutex_destroy(&cache->lock);
 	free(cache);
 }
 
@@ -352,18 +354,28 @@ static int add_locked(const struct symcache *cache, const struct build_id *id,
 	return err ? err : set_link(link, name, hex);
 }
 
+static int pin_and_add(struct symcache *cache, const struct build_id *id, enum symcache_kind kind,
+		       const char *name, const struct strbuf *file)
+{
+	_cleanup_close_ int lock = -1;
+	int err = symcache_lock(cache, false, &lock);
+
+	if (!err && !hashmap_put(&cache->pins, pin_key(id), NULL))
+		err = -ENOMEM;
+	return err ? err : add_locked(cache, id, kind, name, file);
+}
+
 static int add(struct symcache *cache, const struct build_id *id, enum symcache_kind kind,
 	       const char *name, const struct strbuf *file)
 {
-	_cleanup_close_ int lock = -1;
 	int err;
 
 	if (id->size < 2 || id->size > BUILD_ID_MAX)
 		return -EINVAL;
-	err = symcache_lock(cache, false, &lock);
-	if (!err && !hashmap_put(&cache->pins, pin_key(id), NULL))
-		err = -ENOMEM;
-	return err ? err : add_locked(cache, id, kind, name, file);
+	pthread_mutex_lock(&cache->lock);
+	err = pin_and_add(cache, id, kind, name, file);
+	pthread_mutex_unlock(&cache->lock);
+	return err;
 }
 
 static int keep_kernel_lines(const char *text, size_t size, struct strbuf *out)

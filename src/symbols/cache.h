@@ -13,7 +13,7 @@
  * have open stays theirs. Stock perf knows nothing of the lock.
  *
  * A folder that was made here has an empty file "kvmprof" in it: limits that nobody asked for
- * by hand apply to these only. A struct symcache is for one thread at a time.
+ * by hand apply to these only. Any number of threads may find and add in one struct symcache.
  */
 #ifndef SYMBOLS_CACHE_H
 #define SYMBOLS_CACHE_H

@@ -15,6 +15,7 @@ struct debuginfod {
 	debuginfod_client *client;
 	debuginfod_progress_fn progress;
 	const char *path;	/* that is being fetched */
+	const atomic_bool *stop;	/* of that; may be NULL */
 	bool cancelled;		/* by the user: nothing more is fetched */
 
 	__typeof__(debuginfod_begin) *begin;
@@ -59,6 +60,8 @@ static int on_progress(debuginfod_client *client, long done, long total)
 {
 	struct debuginfod *self = self_of(client);
 
+	if (self && self->stop && *self->stop)
+		return 1;
 	if (self && self->progress && !self->cancelled)
 		self->cancelled = self->progress(self->path, total > 0 ? done : 0,
 						 total > 0 ? total : 0);
@@ -104,14 +107,15 @@ void debuginfod_destroy(struct debuginfod *self)
 }
 
 int debuginfod_find(struct debuginfod *self, const struct build_id *id, bool executable,
-		    const char *path, char *ret_path, size_t size)
+		    const char *path, const atomic_bool *stop, char *ret_path, size_t size)
 {
 	char *local = NULL;
 	int fd;
 
-	if (self->cancelled)
+	if (self->cancelled || (stop && *stop))
 		return -ENOENT;
 	self->path = path;
+	self->stop = stop;
 	fd = executable ? self->find_executable(self->client, id->data, id->size, &local) :
 			  self->find_debuginfo(self->client, id->data, id->size, &local);
 	if (fd < 0) {

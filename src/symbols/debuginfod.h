@@ -7,6 +7,8 @@
 #ifndef SYMBOLS_DEBUGINFOD_H
 #define SYMBOLS_DEBUGINFOD_H
 
+#include <stdatomic.h>
+
 #include "base/types.h"
 #include "objfile/build-id.h"
 
@@ -25,9 +27,10 @@ void debuginfod_destroy(struct debuginfod *debuginfod);
 
 /*
  * Fetches the debug file of @id, or the executable, unless it is there already; @path is for the
- * progress only. The path of the local file; -ENOENT and whatever the network said.
+ * progress only. Another thread may set @stop (may be NULL): then it gives up within about a
+ * second. The path of the local file; -ENOENT and whatever the network said.
  */
 int debuginfod_find(struct debuginfod *debuginfod, const struct build_id *id, bool executable,
-		    const char *path, char *ret_path, size_t size);
+		    const char *path, const atomic_bool *stop, char *ret_path, size_t size);
 
 #endif

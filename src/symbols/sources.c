@@ -245,7 +245,8 @@ static void try_debuginfod(struct search *search)
 	}
 	for (int executable = 0; executable < 2 && !search->done; executable++)
 		if (!debuginfod_find(sources->debuginfod, &search->build_id, executable,
-				     search->query->path, path, sizeof(path)))
+				     search->query->path, search->query->stop, path,
+				     sizeof(path)))
 			search_try_file(search, path);
 }
 
@@ -294,7 +295,7 @@ int symbol_sources_find(struct symbol_sources *sources, const struct symbol_quer
 		search_try_file(&search, sources->vmlinux);
 	if (query->object == SYMBOL_OBJECT_USER && symbol_sources_has(sources, SYMBOL_SOURCE_HOST))
 		search_ask_own_file(&search, link, sizeof(link));
-	for (size_t i = 0; i < list->nr && !search.done; i++)
+	for (size_t i = 0; i < list->nr && !search.done && !(query->stop && *query->stop); i++)
 		try_source(&search, list->order[i]);
 	return 0;
 }

@@ -10,6 +10,8 @@
 #ifndef SYMBOLS_SOURCES_H
 #define SYMBOLS_SOURCES_H
 
+#include <stdatomic.h>
+
 #include "base/types.h"
 #include "base/vec.h"
 #include "objfile/build-id.h"
@@ -31,6 +33,7 @@ struct symbol_query {
 	struct build_id build_id;	/* none: not known */
 	const char *path;		/* as it was recorded; the name when it has none */
 	const char *release;		/* of the kernel; NULL: not known */
+	const atomic_bool *stop;	/* another thread sets it to end the search; may be NULL */
 };
 
 struct symbol_guest_ops {
