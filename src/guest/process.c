@@ -451,6 +451,51 @@ int guest_process_read(const struct guest *guest, const struct wire_task *task,
 	return 0;
 }
 
+static int copy_file(const struct guest_mapped_file *file, struct guest_process *to)
+{
+	struct guest_mapped_file copy = *file;
+	int err;
+
+	copy.path = strdup(file->path);
+	if (!copy.path)
+		return -ENOMEM;
+	err = vec_push(&to->files, copy);
+	if (err)
+		free(copy.path);
+	return err;
+}
+
+int guest_process_excerpt(const struct guest_process *process, size_t i,
+			  struct guest_process **ret)
+{
+	const struct guest_mapping *chosen = &process->mappings.data[i];
+	_cleanup_(guest_process_destroy) struct guest_process *excerpt = calloc(1, sizeof(*excerpt));
+	bool of_file = chosen->file < process->files.nr;
+	int err = 0;
+
+	if (!excerpt)
+		return -ENOMEM;
+	excerpt->task = process->task;
+	excerpt->mm = process->mm;
+	excerpt->pid = process->pid;
+	excerpt->exe = GUEST_NO_FILE;
+	excerpt->space = process->space;
+	if (of_file)
+		err = copy_file(&process->files.data[chosen->file], excerpt);
+	for (size_t at = 0; !err && at < process->mappings.nr; at++) {
+		struct guest_mapping mapping = process->mappings.data[at];
+		bool room = excerpt->mappings.nr < GUEST_EXCERPT_MAPPINGS - (at < i);
+
+		if (at != i && (!room || !of_file || mapping.file != chosen->file))
+			continue;
+		mapping.file = of_file ? 0 : GUEST_NO_FILE;
+		err = vec_push(&excerpt->mappings, mapping);
+	}
+	if (!err)
+		*ret = TAKE_PTR(excerpt);
+	return err;
+}
+
 void guest_process_destroy(struct guest_process *process)
 {
 	if (!process)

@@ -83,6 +83,15 @@ void guest_process_destroy(struct guest_process *process);
 DEFINE_CLEANUP(struct guest_process *, guest_process_destroy)
 
 /*
+ * What reading the object of mapping @i takes, as a process of its own: that mapping and, when it
+ * is one of a file, the file and others of it, GUEST_EXCERPT_MAPPINGS at most. For who reads it
+ * later, or in another thread.
+ */
+#define GUEST_EXCERPT_MAPPINGS 256
+int guest_process_excerpt(const struct guest_process *process, size_t i,
+			  struct guest_process **ret);
+
+/*
  * A number that changes when the mappings do, from a few reads: when it is the same as .stamp, the
  * list need not be read again. Exact from 6.4 on, where the kernel counts; before that a mapping
  * that is replaced by one of the same size and kind may go unseen. The errors of

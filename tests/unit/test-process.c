@@ -182,6 +182,64 @@ static void test_forms(void **state)
 	}
 }
 
+/* What an object's reader takes along: its file with all mappings of it, or the mapping alone. */
+static void test_excerpt(void **state)
+{
+	_cleanup_(guest_process_destroy) struct guest_process *libc = NULL, *vdso = NULL;
+	struct fixture fixture, *f = &fixture;
+	const struct guest_mapping *mapping;
+
+	(void)state;
+	open_fixture(f);
+	add_program(&f->p);
+	build_hang_mappings(&f->p, 2, BUILD_MAPLE_ARANGE);
+	read_process(f, false);
+	mapping = mapping_at(f, 0x7ffff7000000);
+	assert_int_equal(guest_process_excerpt(f->process, mapping - f->process->mappings.data,
+					       &libc), 0);
+	assert_int_equal(libc->files.nr, 1);
+	assert_string_equal(libc->files.data[0].path, "/usr/libc.so.6");
+	assert_ptr_not_equal(libc->files.data[0].path, file_at(f, 0x7ffff7000000)->path);
+	assert_int_equal(libc->mappings.nr, 2);
+	assert_int_equal(libc->mappings.data[0].start.addr, 0x7ffff7000000);
+	assert_int_equal(libc->mappings.data[0].file, 0);
+	assert_int_equal(libc->mappings.data[1].start.addr, 0x7ffff7300000);
+	assert_int_equal(libc->mm, f->process->mm);
+	assert_int_equal(libc->space.root, f->process->space.root);
+	mapping = mapping_at(f, 0x8000000fe000);
+	assert_int_equal(guest_process_excerpt(f->process, mapping - f->process->mappings.data,
+					       &vdso), 0);
+	assert_int_equal(vdso->files.nr, 0);
+	assert_int_equal(vdso->mappings.nr, 1);
+	assert_int_equal(vdso->mappings.data[0].kind, GUEST_MAPPING_VDSO);
+	close_fixture(f);
+}
+
+/* However often a file is mapped, and the one that is asked for is among them. */
+static void test_excerpt_limit(void **state)
+{
+	struct guest_process process = { .exe = GUEST_NO_FILE };
+	struct guest_mapped_file file = { .path = (char *)"/x" };
+
+	(void)state;
+	assert_int_equal(vec_push(&process.files, file), 0);
+	for (u64 i = 0; i < 1000; i++) {
+		struct guest_mapping mapping = { .start = GVA(i * 4096), .end = GVA(i * 4096 + 4096) };
+
+		assert_int_equal(vec_push(&process.mappings, mapping), 0);
+	}
+	for (size_t i = 0; i < 1000; i += 37) {
+		_cleanup_(guest_process_destroy) struct guest_process *excerpt = NULL;
+
+		assert_int_equal(guest_process_excerpt(&process, i, &excerpt), 0);
+		assert_in_range(excerpt->mappings.nr, GUEST_EXCERPT_MAPPINGS - 1,
+				GUEST_EXCERPT_MAPPINGS);
+		assert_non_null(guest_process_find(excerpt, GVA(i * 4096)));
+	}
+	vec_deinit(&process.files);
+	vec_deinit(&process.mappings);
+}
+
 static void test_deep_tree(void **state)
 {
 	struct fixture f;
@@ -658,6 +716,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms),
+		cmocka_unit_test(test_excerpt),
+		cmocka_unit_test(test_excerpt_limit),
 		cmocka_unit_test(test_deep_tree),
 		cmocka_unit_test(test_full_leaf),
 		cmocka_unit_test(test_no_mappings),
