@@ -77,6 +77,7 @@ static const char *const stop_texts[STOP_NR] = {
 	[STOP_NO_KERNEL] = "kernel not identified",
 	[STOP_RULE_UNKNOWN] = "rules not readable",
 	[STOP_SLOTS_STALE] = "memory slots changed",
+	[STOP_NOT_LOADED] = "rules not loaded yet",
 };
 
 const char *stop_reason_text(unsigned int reason)

@@ -32,6 +32,7 @@ enum stop_reason {
 	STOP_NO_KERNEL,		/* the guest's kernel has not been identified */
 	STOP_RULE_UNKNOWN,	/* whether a rule covers the address could not be read */
 	STOP_SLOTS_STALE,	/* the memory slots had changed, so that nothing was walked */
+	STOP_NOT_LOADED,	/* the rules there were still being read when it had to be done */
 	STOP_NR,
 };
 

@@ -199,19 +199,23 @@ static bool is_user_text(u64 addr)
 
 /*
  * Addresses that no call left: the kernel "returns" from a handler to the trampoline that ends it,
- * makecontext() to its own.
+ * makecontext() to its own. STOP_NONE for those.
  */
-static bool is_hand_made(const struct user_walk *w, u64 ra)
+static enum stop_reason check_hand_made(const struct user_walk *w, u64 ra)
 {
 	struct cfi_row row;
+	int err = find_row(w, ra, &row);
 
-	return find_row(w, ra, &row) == 0 && (row.kind == CFI_ROW_SIGCONTEXT || row.interrupted ||
-					      row.kind == CFI_ROW_END);
+	if (err)
+		return err == -EAGAIN ? STOP_NOT_LOADED : STOP_BAD_RETURN;
+	return row.kind == CFI_ROW_SIGCONTEXT || row.interrupted || row.kind == CFI_ROW_END ?
+	       STOP_NONE : STOP_BAD_RETURN;
 }
 
 static enum stop_reason check_return(const struct user_walk *w, u64 ra, u8 *ret_flags)
 {
 	const struct unwind_ops *ops = w->unwinder->ops;
+	enum stop_reason stop;
 	u8 flags = FRAME_F_RETURN;
 	int err = 0;
 
@@ -220,8 +224,9 @@ static enum stop_reason check_return(const struct user_walk *w, u64 ra, u8 *ret_
 	if (ops->check_call)
 		err = ops->check_call(w->unwinder->ctx, GVA(ra), true);
 	if (err == -EBADMSG) {
-		if (!is_hand_made(w, ra))
-			return STOP_BAD_RETURN;
+		stop = check_hand_made(w, ra);
+		if (stop != STOP_NONE)
+			return stop;
 		flags = FRAME_F_INTERRUPTED;
 	} else if (err) {
 		flags |= FRAME_F_UNVERIFIED;
@@ -478,6 +483,8 @@ static enum stop_reason no_row_reason(int err)
 	switch (err) {
 	case -EOPNOTSUPP:
 		return STOP_UNSUPPORTED;
+	case -EAGAIN:
+		return STOP_NOT_LOADED;
 	case -ENODATA:
 		return STOP_RULE_UNKNOWN;
 	default:

@@ -42,6 +42,7 @@ bool user_x86_find_pt_regs(const struct sample *sample, struct user_regs *ret);
  *   STOP_NOT_PRESENT  the same, above the copy, where a page was not mapped
  *   STOP_BAD_POINTER  the stack pointer goes down, is no user address, or is above the stack's end
  *   STOP_BAD_RETURN   the return address is after no call
+ *   STOP_NOT_LOADED   find_user_row() does not know the rule yet
  *   STOP_DEPTH
  */
 enum stop_reason unwind_user_x86(const struct unwinder *unwinder, const struct sample *sample,

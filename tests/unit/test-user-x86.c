@@ -46,6 +46,7 @@ enum fn {
 	FN_NO_ROW,	/* none covers it */
 	FN_NOT_KNOWN,
 	FN_STRANGE,
+	FN_LATER,
 	FN_NR,
 };
 
@@ -116,6 +117,8 @@ static int find_user_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
 		return -ENODATA;
 	if (fn == FN_STRANGE)
 		return -EOPNOTSUPP;
+	if (fn == FN_LATER)
+		return -EAGAIN;
 	*ret_row = rows[fn];
 	return 0;
 }
@@ -577,11 +580,14 @@ static void test_ends(void **state)
 		{ PC(FN_UNDEFINED), 0, 2, STOP_COMPLETE },	/* by frame pointers, then */
 		{ PC(FN_NOT_KNOWN), 0, 2, STOP_COMPLETE },
 		{ PC(FN_STRANGE), 0, 1, STOP_UNSUPPORTED },
+		{ PC(FN_LATER), 0, 1, STOP_NOT_LOADED },
 		{ PC(FN_START), 0, 1, STOP_COMPLETE },
 		{ PC(FN_DOWN), 0, 1, STOP_BAD_POINTER },
 		{ PC(FN_LEAF), RETURN(FN_UNDEFINED), 2, STOP_NO_RULE },
 		{ PC(FN_LEAF), RETURN(FN_NOT_KNOWN), 2, STOP_RULE_UNKNOWN },
 		{ PC(FN_LEAF), RETURN(FN_DOWN), 2, STOP_BAD_POINTER },
+		{ PC(FN_LEAF), RETURN(FN_LATER), 2, STOP_NOT_LOADED },
+		{ PC(FN_LEAF), RETURN_BAD(FN_LATER), 1, STOP_NOT_LOADED },
 		{ PC(FN_LEAF), RETURN_BEHIND, 2, STOP_COMPLETE },
 		{ PC(FN_LEAF), RETURN_BAD(FN_LEAF), 1, STOP_BAD_RETURN },
 		{ PC(FN_LEAF), 0x50, 1, STOP_BAD_RETURN },
