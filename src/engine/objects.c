@@ -2,10 +2,8 @@
 /* The files that a guest's processes have mapped. */
 #include "engine/objects.h"
 
-#include "base/errors.h"
 #include "base/hashmap.h"
-#include "base/log.h"
-#include "unwind/cfi-table.h"
+#include "engine/object-load.h"
 
 #define RETRY_NS 2000000000ULL	/* pages come into the guest's cache as they are used */
 #define MAX_TRIES 4
@@ -15,18 +13,6 @@
 #define VDSO_32 1	/* of 32-bit programs, below 4 GiB */
 #define VDSO_64 2
 
-enum object_state {
-	OBJECT_NEW,		/* not needed yet */
-	OBJECT_FROM_GUEST,
-	OBJECT_FROM_FILE,
-	OBJECT_PARTIAL,
-	OBJECT_NO_RULES,
-	OBJECT_MISSING,
-	OBJECT_BAD,
-	OBJECT_LIMIT,
-	OBJECT_NR,
-};
-
 struct object {
 	struct guest_file_key key;	/* .inode VDSO_32 or VDSO_64: not a file */
 	struct build_id build_id;
@@ -35,30 +21,47 @@ struct object {
 	unsigned int tries;
 	u64 next_try;			/* ns */
 	bool store_failed;
+	bool waits;			/* the loader had no room for it */
+	bool fetched;			/* servers were asked, or are being */
+	struct job *loading, *fetching;	/* not owned; NULL: none */
+};
+
+/* Of an object, by a worker. It knows nothing of struct objects. */
+struct job {
+	struct worker_job base;
+	struct object *object;		/* for who takes the job */
+	struct object_load load;
 };
 
 struct objects {
-	const struct guest *guest;
-	struct symcache *cache;
-	struct symbol_sources *sources;
+	struct objects_options options;
+	struct worker_client *loader, *fetcher;	/* NULL: in place */
 	struct hashmap by_key;		/* hash of a key to index + 1 of .all */
 	VEC(struct object *) all;
 	u64 seed;
 	u64 table_bytes;
 };
 
-int objects_create(const struct guest *guest, struct symcache *cache,
-		   struct symbol_sources *sources, struct objects **ret)
+static int become_client(struct worker *worker, struct worker_client **ret)
 {
-	struct objects *objects = calloc(1, sizeof(*objects));
+	return worker ? worker_client_create(worker, OBJECTS_MAX_WAITING, ret) : 0;
+}
+
+int objects_create(const struct objects_options *options, struct objects **ret)
+{
+	_cleanup_(objects_destroy) struct objects *objects = calloc(1, sizeof(*objects));
+	int err;
 
 	if (!objects)
 		return -ENOMEM;
-	objects->guest = guest;
-	objects->cache = cache;
-	objects->sources = sources;
+	objects->options = *options;
 	objects->seed = hash_new_seed();
-	*ret = objects;
+	err = become_client(options->loader, &objects->loader);
+	if (!err)
+		err = become_client(options->fetcher, &objects->fetcher);
+	if (err)
+		return err;
+	*ret = TAKE_PTR(objects);
 	return 0;
 }
 
@@ -68,10 +71,38 @@ static void object_destroy(struct object *object)
 	free(object);
 }
 
+static void job_destroy(struct job *job)
+{
+	if (!job)
+		return;
+	object_load_deinit(&job->load);
+	free(job);
+}
+DEFINE_CLEANUP(struct job *, job_destroy)
+
+static void drop_job(struct worker_job *base)
+{
+	job_destroy(container_of(base, struct job, base));
+}
+
+static void run_job(struct worker_job *base)
+{
+	object_load_run(&container_of(base, struct job, base)->load);
+}
+
 void objects_destroy(struct objects *objects)
 {
 	if (!objects)
 		return;
+	vec_for_each(&objects->all, object) {
+		if ((*object)->loading)
+			(*object)->loading->load.stop = true;
+		if ((*object)->fetching)
+			(*object)->fetching->load.stop = true;
+	}
+	/* What it reads is the guest's memory; a fetch needs nothing that goes away here. */
+	worker_client_destroy(objects->loader);
+	worker_client_leave(objects->fetcher);
 	vec_for_each(&objects->all, object)
 		object_destroy(*object);
 	vec_deinit(&objects->all);
@@ -105,9 +136,9 @@ static void read_build_id(const struct objects *objects, const struct guest_proc
 	struct guest_file file;
 
 	if (!is_file(process, mapping)) {
-		if (!guest_vdso_image(objects->guest, process, &image))
+		if (!guest_vdso_image(objects->options.guest, process, &image))
 			guest_image_build_id(image, ret);
-	} else if (!guest_file_open(objects->guest, mapped_file(process, mapping), &file)) {
+	} else if (!guest_file_open(objects->options.guest, mapped_file(process, mapping), &file)) {
 		guest_file_build_id(&file, ret);
 	}
 }
@@ -167,24 +198,7 @@ const struct build_id *object_build_id(const struct object *object)
 	return &object->build_id;
 }
 
-static enum object_state state_of_error(int err)
-{
-	switch (err) {
-	case -ENOENT:
-		return OBJECT_NO_RULES;
-	case -ENODATA:
-	case -EFAULT:
-	case -ESTALE:
-		return OBJECT_MISSING;
-	case -E2BIG:
-	case -ENOMEM:
-		return OBJECT_LIMIT;
-	default:
-		return OBJECT_BAD;
-	}
-}
-
-/* Takes @table over when it is better than what there is. */
+/* Takes @table over when there is room for it. */
 static void set_table(struct objects *objects, struct object *object, struct cfi_table *table,
 		      enum object_state state)
 {
@@ -203,114 +217,142 @@ static void set_table(struct objects *objects, struct object *object, struct cfi
 	object->state = state;
 }
 
-static void store_image(struct objects *objects, struct object *object, const char *path,
-			const struct file_image *image)
+/* What there was stays where nothing came of it. */
+static void take_result(struct objects *objects, struct object *object, struct object_load *load)
 {
-	int err;
+	if (load->table)
+		set_table(objects, object, TAKE_PTR(load->table), load->state);
+	else if (!object->table)
+		object->state = load->state;
+	if (!object->build_id.size)
+		object->build_id = load->build_id;
+	object->store_failed = load->store_failed;
+}
 
-	if (!objects->cache || !object->build_id.size)
-		return;
-	if (object->key.inode > VDSO_64)
-		err = symcache_add_image(objects->cache, &object->build_id, path, image, NULL);
+static struct job *make_job(const struct object *object, const struct guest_process *process,
+			    size_t i)
+{
+	_cleanup_(job_destroy) struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->base.run = run_job;
+	job->base.drop = drop_job;
+	job->load.build_id = object->build_id;
+	job->load.mapping = process->mappings.data[i];
+	if (guest_process_excerpt(process, i, &job->load.process))
+		return NULL;
+	return TAKE_PTR(job);
+}
+
+static void submit_fetch(struct objects *objects, struct object *object, struct job *job);
+
+/* Takes @job over, which is done. */
+static void end_load(struct objects *objects, struct object *object, struct job *job)
+{
+	const struct objects_options *options = &objects->options;
+	bool from_servers = job == object->fetching;
+
+	take_result(objects, object, &job->load);
+	if (from_servers)
+		object->fetching = NULL;
 	else
-		err = symcache_add_file(objects->cache, &object->build_id, SYMCACHE_VDSO, path,
-					image->data, image->size);
-	object->store_failed = err && err != -ENODATA;
-	if (object->store_failed)
-		log_debug("cannot store what the guest has of a file: %s", error_text(err));
+		object->loading = NULL;
+	if (!from_servers && options->servers && !object->fetched && object->build_id.size &&
+	    job->load.mapping.kind == GUEST_MAPPING_FILE && object_state_is_short(object->state))
+		submit_fetch(objects, object, job);
+	else
+		job_destroy(job);
 }
 
-static int read_image(const struct objects *objects, const struct guest_process *process,
-		      const struct guest_mapping *mapping, struct file_image **ret)
+/* Makes one for servers of a job that is done. Servers are asked once. */
+static void submit_fetch(struct objects *objects, struct object *object, struct job *job)
 {
-	if (mapping->kind == GUEST_MAPPING_VDSO)
-		return guest_vdso_image(objects->guest, process, ret);
-	return guest_file_image(objects->guest, process, mapping->file, ret);
+	const struct objects_options *options = &objects->options;
+
+	job->load.guest = NULL;
+	job->load.cache = options->cache;
+	job->load.sources = options->servers;
+	job->load.build_id = object->build_id;
+	job->load.state = object->state;
+	object->fetched = true;
+	object->fetching = job;
+	job->object = object;
+	if (!objects->fetcher || worker_submit(objects->fetcher, &job->base)) {
+		if (!objects->fetcher)
+			object_load_run(&job->load);
+		end_load(objects, object, job);
+	}
 }
 
-static void load_from_guest(struct objects *objects, struct object *object,
-			    const struct guest_process *process,
-			    const struct guest_mapping *mapping)
+static bool uses_guest(const struct objects *objects, const struct guest_mapping *mapping)
 {
-	_cleanup_(file_image_destroy) struct file_image *image = NULL;
-	struct cfi_table *table = NULL;
-	const char *path = "[vdso]";
+	return mapping->kind == GUEST_MAPPING_VDSO || !objects->options.sources ||
+	       symbol_sources_has(objects->options.sources, SYMBOL_SOURCE_GUEST);
+}
+
+/* Has the object read, now or by the loader. */
+static void load(struct objects *objects, struct object *object,
+		 const struct guest_process *process, size_t i, u64 now)
+{
+	const struct objects_options *options = &objects->options;
+	struct job *job = make_job(object, process, i);
 	int err;
 
-	err = read_image(objects, process, mapping, &image);
-	if (!err) {
-		if (!object->build_id.size)
-			guest_image_build_id(image, &object->build_id);
-		if (is_file(process, mapping))
-			path = mapped_file(process, mapping)->path;
-		store_image(objects, object, path, image);
-		err = cfi_table_from_image(image, &table);
-	}
-	if (err && !object->table)
-		object->state = state_of_error(err);
-	else if (!err)
-		set_table(objects, object, table, table->incomplete || table->nr_missing ?
-			  OBJECT_PARTIAL : OBJECT_FROM_GUEST);
-}
-
-struct offer {
-	struct objects *objects;
-	struct object *object;
-	const char *path;
-};
-
-/*
- * A file of the object's build id. A whole one goes into the cache, too: who reads the recording
- * elsewhere has nothing but that.
- */
-static bool take_file(void *arg, struct elf_file *file)
-{
-	_cleanup_(elf_file_close) struct elf_file *owned = file;
-	struct offer *offer = arg;
-	struct object *object = offer->object;
-	struct symcache *cache = offer->objects->cache;
-	struct cfi_table *table;
-	size_t size;
-	void *bytes = elf_file_bytes(owned, &size);
-
-	/* Where a debug file's segments are in the object's own file, it does not say. */
-	if (!bytes || elf_file_is_debug(file) || cfi_table_from_memory(bytes, size, false, &table))
-		return false;
-	set_table(offer->objects, object, table, OBJECT_FROM_FILE);
-	if (cache && elf_file_is_whole(file))
-		object->store_failed = symcache_add_file(cache, &object->build_id, SYMCACHE_ELF,
-							 offer->path, bytes, size);
-	return true;
-}
-
-static void load_from_sources(struct objects *objects, struct object *object, const char *path)
-{
-	const struct symbol_query query = {
-		.object = SYMBOL_OBJECT_USER, .build_id = object->build_id, .path = path,
-	};
-	struct offer offer = { .objects = objects, .object = object, .path = path };
-
-	/* Without a build id no file could be told from another. */
-	if (objects->sources && object->build_id.size)
-		symbol_sources_find(objects->sources, &query, take_file, &offer);
-}
-
-static bool is_short(const struct object *object)
-{
-	return object->state == OBJECT_NEW || object->state == OBJECT_PARTIAL ||
-	       object->state == OBJECT_MISSING;
-}
-
-static void load(struct objects *objects, struct object *object,
-		 const struct guest_process *process, const struct guest_mapping *mapping, u64 now)
-{
+	object->waits = false;
 	object->tries++;
 	object->next_try = now + RETRY_NS;
-	if (!is_file(process, mapping) || !objects->sources ||
-	    symbol_sources_has(objects->sources, SYMBOL_SOURCE_GUEST))
-		load_from_guest(objects, object, process, mapping);
-	if (is_file(process, mapping) && (is_short(object) || object->state == OBJECT_LIMIT))
-		load_from_sources(objects, object, mapped_file(process, mapping)->path);
+	if (!job) {
+		if (object->state == OBJECT_NEW)
+			object->state = OBJECT_LIMIT;
+		return;
+	}
+	job->object = object;
+	job->load.guest = uses_guest(objects, &job->load.mapping) ? options->guest : NULL;
+	job->load.cache = options->cache;
+	job->load.sources = options->sources;
+	object->loading = job;
+	err = objects->loader ? worker_submit(objects->loader, &job->base) : -ENOSYS;
+	if (err == -EBUSY) {
+		object->loading = NULL;
+		object->waits = true;
+		object->tries--;
+		job_destroy(job);
+	} else if (err) {
+		object_load_run(&job->load);
+		end_load(objects, object, job);
+	}
+}
+
+static bool collect_from(struct objects *objects, struct worker_client *client)
+{
+	struct worker_job *base;
+	bool any = false;
+
+	while (client && (base = worker_take(client))) {
+		struct job *job = container_of(base, struct job, base);
+
+		end_load(objects, job->object, job);
+		any = true;
+	}
+	return any;
+}
+
+bool objects_collect(struct objects *objects)
+{
+	bool fetched = collect_from(objects, objects->fetcher);
+
+	return collect_from(objects, objects->loader) || fetched;
+}
+
+int objects_wait(struct objects *objects, u64 deadline)
+{
+	return objects->loader ? worker_wait(objects->loader, deadline) : -ENOENT;
+}
+
+bool object_is_loading(const struct object *object)
+{
+	return object->loading;
 }
 
 static int find(const struct object *object, u64 offset, struct cfi_row *ret_row)
@@ -324,27 +366,34 @@ static int find(const struct object *object, u64 offset, struct cfi_row *ret_row
 	return err ? err : cfi_table_find(object->table, address, ret_row);
 }
 
-int objects_find_row(struct objects *objects, struct object *object,
-		     const struct guest_process *process, const struct guest_mapping *mapping,
-		     u64 offset, u64 now, struct cfi_row *ret_row)
+static bool may_load(const struct object *object, u64 now)
 {
-	int err;
+	if (object->loading)
+		return false;
+	return object->state == OBJECT_NEW ||
+	       (object->tries < MAX_TRIES && now >= object->next_try);
+}
 
-	if (object->state == OBJECT_NEW)
-		load(objects, object, process, mapping, now);
-	err = find(object, offset, ret_row);
-	if (err != -ENODATA || object->tries >= MAX_TRIES || now < object->next_try)
-		return err;
-	load(objects, object, process, mapping, now);
-	return find(object, offset, ret_row);
+int objects_find_row(struct objects *objects, struct object *object,
+		     const struct guest_process *process, size_t i, u64 offset, u64 now,
+		     struct cfi_row *ret_row)
+{
+	int err = find(object, offset, ret_row);
+
+	if (err == -ENODATA && may_load(object, now)) {
+		load(objects, object, process, i, now);
+		err = find(object, offset, ret_row);
+	}
+	return err == -ENODATA && (object->loading || object->waits) ? -EAGAIN : err;
 }
 
 void objects_get_counts(const struct objects *objects, struct objects_counts *ret)
 {
-	u64 nr[OBJECT_NR] = { 0 }, failed = 0;
+	u64 nr[OBJECT_NR] = { 0 }, failed = 0, unread = 0;
 
 	vec_for_each(&objects->all, object) {
 		nr[(*object)->state]++;
+		unread += (*object)->loading || (*object)->waits || (*object)->fetching;
 		failed += (*object)->store_failed;
 	}
 	*ret = (struct objects_counts){
@@ -355,6 +404,7 @@ void objects_get_counts(const struct objects *objects, struct objects_counts *re
 		.missing = nr[OBJECT_MISSING],
 		.bad = nr[OBJECT_BAD],
 		.limit = nr[OBJECT_LIMIT],
+		.unread = unread,
 		.store_failed = failed,
 	};
 }

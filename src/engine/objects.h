@@ -4,11 +4,17 @@
  * code, and its symbols' way into the cache. Each is read once, when the first address falls on it.
  *
  * Contents come from the guest's page cache. Where that lacks what is needed, the other sources of
- * symbols are asked for a file of the same build id.
+ * symbols are asked for a file of the same build id; last, and apart from the others, servers.
+ *
+ * Threads: all functions are for one thread, the owner's. Objects are loaded on the threads of the
+ * workers that are given, in jobs that share nothing with it, and taken in by objects_collect().
+ * Without workers they are loaded in place. That keeps who records from waiting, for a server even
+ * minutes, while samples pile up; and jobs of servers from keeping others waiting.
  */
 #ifndef ENGINE_OBJECTS_H
 #define ENGINE_OBJECTS_H
 
+#include "base/worker.h"
 #include "guest/file.h"
 #include "symbols/cache.h"
 #include "symbols/sources.h"
@@ -16,6 +22,7 @@
 
 #define OBJECTS_MAX 16384
 #define OBJECTS_MAX_TABLES (512ULL << 20)	/* bytes of all tables together */
+#define OBJECTS_MAX_WAITING 64			/* to be loaded, by each of the workers */
 
 /* What became of each object that was needed; of each only one counts. */
 struct objects_counts {
@@ -26,6 +33,7 @@ struct objects_counts {
 	u64 missing;		/* not in the guest's memory, and nowhere else */
 	u64 bad;		/* malformed, or of a kind that is not known */
 	u64 limit;		/* too large, or too many */
+	u64 unread;		/* still being read, or waiting for it */
 	u64 store_failed;	/* symbols that could not be put into the cache */
 };
 
@@ -39,12 +47,19 @@ static inline bool objects_same_key(const struct guest_file_key *a,
 	       a->minor == b->minor && a->generation == b->generation;
 }
 
-/*
- * What is given must outlive it. @cache NULL: symbols are stored nowhere; @sources NULL: only the
- * guest's memory is read.
- */
-int objects_create(const struct guest *guest, struct symcache *cache,
-		   struct symbol_sources *sources, struct objects **ret);
+/* All of it must outlive the objects, and the workers' threads, which end with the workers. */
+struct objects_options {
+	const struct guest *guest;
+	struct symcache *cache;		/* NULL: symbols are stored nowhere */
+	struct symbol_sources *sources;	/* quick ones, used by .loader; NULL: the guest's memory */
+	struct symbol_sources *servers;	/* slow ones, used by .fetcher; NULL: none */
+	struct worker *loader;		/* NULL: in place */
+	struct worker *fetcher;		/* NULL: in place */
+};
+
+int objects_create(const struct objects_options *options, struct objects **ret);
+
+/* Waits for what is being loaded, but not for servers. */
 void objects_destroy(struct objects *objects);
 DEFINE_CLEANUP(struct objects *, objects_destroy)
 
@@ -60,13 +75,25 @@ struct object *objects_get(struct objects *objects, const struct guest_process *
 const struct build_id *object_build_id(const struct object *object);
 
 /*
- * The rule at @offset of the file that @mapping of @process shows, which is @object. Slow the first
- * time: reads and compiles. @now: ns, to try again what was not in memory. -ENOENT: none covers it;
- * -ENODATA: not known, for it is not in the guest's memory.
+ * The rule at @offset of the file that mapping @i of @process shows, which is @object. @now: ns, to
+ * try again what was not in memory. -ENOENT: none covers it; -ENODATA: not known, for it is not in
+ * the guest's memory; -EAGAIN: the object is being read, see object_is_loading().
  */
 int objects_find_row(struct objects *objects, struct object *object,
-		     const struct guest_process *process, const struct guest_mapping *mapping,
-		     u64 offset, u64 now, struct cfi_row *ret_row);
+		     const struct guest_process *process, size_t i, u64 offset, u64 now,
+		     struct cfi_row *ret_row);
+
+/* Whether its rules may be there after the next objects_collect(), and not before. */
+bool object_is_loading(const struct object *object);
+
+/* Takes in what was loaded since. Whether there was something; next to no work when not. */
+bool objects_collect(struct objects *objects);
+
+/*
+ * Waits until there is something to collect, at most until @deadline, CLOCK_MONOTONIC in ns.
+ * -ETIMEDOUT; -ENOENT: nothing is being loaded (servers do not count).
+ */
+int objects_wait(struct objects *objects, u64 deadline);
 
 void objects_get_counts(const struct objects *objects, struct objects_counts *ret);
 

@@ -9,6 +9,7 @@
 #include "base/hashmap.h"
 #include "base/log.h"
 #include "engine/callcheck.h"
+#include "engine/parked.h"
 #include "engine/userland.h"
 #include "perfdata/note.h"
 #include "unwind/unwind.h"
@@ -18,6 +19,12 @@
 #define MAX_COMMS 262144	/* threads whose name is remembered; then from the start */
 #define MAX_MODULES 65536	/* records of modules: a guest can move its own about */
 
+/*
+ * How long a sample waits for rules. perf holds records back in memory meanwhile; a library takes
+ * milliseconds to read, or some hundred of them on a slow or busy machine.
+ */
+#define WAIT_NS 3000000000ULL
+
 #define FOREIGN_MAX 16	/* so many samples in a row are another kernel, not a glitch */
 
 struct recording {
@@ -26,6 +33,7 @@ struct recording {
 	struct perfdata_writer *writer;
 	struct callcheck *callcheck;
 	struct userland *userland;
+	struct parked *parked;
 	struct unwinder unwinder;
 	struct hashmap comms;		/* (tid, pid) to hash of its last comm */
 	struct hashmap modules;		/* start of each module already written */
@@ -35,7 +43,9 @@ struct recording {
 	/* The sample being unwound, for the unwinder's callbacks. */
 	struct mmu_space space;
 	bool space_valid;
-	u64 now;
+	bool task_gone;			/* a sample that waited: its memory is another's by now */
+	u64 now;			/* time of the newest sample */
+	u64 waited, not_kept;		/* samples that waited; that found no room to */
 
 	bool kernel_written;
 	bool wants_refresh;
@@ -68,7 +78,7 @@ static int check_call(void *ctx, gva_t ret_addr, bool user)
 
 	if (!user)
 		return guest_check_kernel_call(recording->guest, ret_addr);
-	if (!recording->space_valid)
+	if (!recording->space_valid || recording->task_gone)
 		return -EFAULT;
 	return callcheck_user(recording->callcheck, &recording->space, ret_addr, recording->now);
 }
@@ -116,8 +126,13 @@ static int create_userland(struct recording *recording, const struct recording_o
 	struct userland_options options = {
 		.guest = recording->guest,
 		.writer = recording->writer,
-		.cache = from->symcache,
-		.sources = from->sources,
+		.objects = {
+			.cache = from->symcache,
+			.sources = from->sources,
+			.servers = from->servers,
+			.loader = from->loader,
+			.fetcher = from->fetcher,
+		},
 	};
 
 	return userland_create(&options, &recording->userland);
@@ -145,6 +160,8 @@ int recording_create(const struct mem_reader *mem, const struct recording_option
 		err = create_writer(options, &recording->writer);
 	if (!err)
 		err = create_userland(recording, options);
+	if (!err)
+		err = parked_create(&recording->parked);
 	if (err) {
 		recording_destroy(recording);
 		return err;
@@ -157,6 +174,7 @@ void recording_destroy(struct recording *recording)
 {
 	if (!recording)
 		return;
+	parked_destroy(recording->parked);
 	userland_destroy(recording->userland);
 	perfdata_writer_destroy(recording->writer);
 	callcheck_destroy(recording->callcheck);
@@ -256,13 +274,23 @@ static void copy_comm(const struct wire_sample *wire, char comm[WIRE_COMM_LEN + 
 	comm[WIRE_COMM_LEN] = '\0';
 }
 
+static void task_ids(const struct wire_sample *wire, u32 *ret_pid, u32 *ret_tid)
+{
+	bool task = wire->flags & WIRE_F_TASK;
+
+	*ret_pid = task ? (u32)wire->task.pid : NO_TASK_PID;
+	*ret_tid = task ? (u32)wire->task.tid : NO_TASK_PID;
+}
+
 /* A COMM record whenever a thread's name is new: first seen, renamed, or the tid used again. */
-static int write_comm(struct recording *recording, const struct wire_sample *wire, u32 pid, u32 tid)
+static int enter_comm(struct recording *recording, const struct wire_sample *wire)
 {
 	char comm[WIRE_COMM_LEN + 1];
 	u64 hash, *last;
 	bool is_new;
+	u32 pid, tid;
 
+	task_ids(wire, &pid, &tid);
 	copy_comm(wire, comm);
 	hash = hash_bytes(comm, strlen(comm));
 	if (recording->comms.nr >= MAX_COMMS)
@@ -296,8 +324,8 @@ static void set_space(struct recording *recording, const struct wire_sample *wir
 	recording->space_valid = !mmu_space_init(&recording->space, &wire->regs);
 	if (wire->user_root)
 		recording->space.root = wire->user_root;
-	if (wire->time > recording->now)
-		recording->now = wire->time;
+	recording->now = MAX(recording->now, wire->time);
+	recording->task_gone = false;
 }
 
 /*
@@ -359,14 +387,11 @@ static int bear_no_memory(struct recording *recording, int err, bool *short_of)
 	return 0;
 }
 
-static int write_sample(struct recording *recording, const struct sample *sample, bool short_of)
+static int write_sample(struct recording *recording, const struct sample *sample)
 {
 	const struct wire_sample *wire = sample->wire;
-	bool task = wire->flags & WIRE_F_TASK;
 	struct perfdata_note note;
 	struct perfdata_sample out = {
-		.pid = task ? (u32)wire->task.pid : NO_TASK_PID,
-		.tid = task ? (u32)wire->task.tid : NO_TASK_PID,
 		.cpu = wire->vcpu,
 		.time = wire->time,
 		.period = wire->period,
@@ -377,33 +402,106 @@ static int write_sample(struct recording *recording, const struct sample *sample
 		.raw = &note,
 		.raw_size = sizeof(note),
 	};
-	int err;
 
-	err = write_comm(recording, wire, out.pid, out.tid);
-	err = bear_no_memory(recording, err, &short_of);
-	if (err)
-		return err;
+	task_ids(wire, &out.pid, &out.tid);
 	make_note(wire, &recording->chain, &note);
 	return perfdata_writer_sample(recording->writer, &out);
 }
 
-int recording_add(struct recording *recording, const struct sample *sample)
+static int finish_sample(struct recording *recording, const struct sample *sample)
 {
-	bool short_of = false;
+	accounting_add(&recording->accounting, sample, &recording->chain);
+	recording->error = write_sample(recording, sample);
+	return recording->error;
+}
+
+/* Whether the sample just unwound waits. One that finds no room is done with as it is. */
+static bool wait_for_rules(struct recording *recording, const struct sample *sample)
+{
+	const struct object *object = userland_waits_for(recording->userland);
+
+	if (!object)
+		return false;
+	if (parked_add(recording->parked, sample, object)) {
+		recording->not_kept++;
+		return false;
+	}
+	recording->waited++;
+	perfdata_writer_expect(recording->writer, parked_oldest(recording->parked));
+	return true;
+}
+
+struct catch_up {
+	struct recording *recording;
+	u64 now;
+};
+
+static const void *try_again(void *ctx, const struct sample *sample, const void *what)
+{
+	const struct catch_up *catch_up = ctx;
+	struct recording *recording = catch_up->recording;
+	bool late = catch_up->now >= sample->wire->time &&
+		    catch_up->now - sample->wire->time >= WAIT_NS;
+	const struct object *object;
 
 	if (recording->error)
+		return NULL;
+	if (object_is_loading(what) && !late)
+		return what;
+	set_space(recording, sample->wire);
+	userland_enter_again(recording->userland, sample->wire, &recording->task_gone);
+	unwind_sample(&recording->unwinder, sample, &recording->chain);
+	object = userland_waits_for(recording->userland);
+	if (object && !late)
+		return object;
+	finish_sample(recording, sample);
+	return NULL;
+}
+
+int recording_catch_up(struct recording *recording, u64 now)
+{
+	struct catch_up catch_up = { .recording = recording, .now = now };
+	bool news = userland_collect(recording->userland);
+	u64 oldest = parked_oldest(recording->parked);
+
+	if (recording->error || oldest == UINT64_MAX || (!news && (now < oldest ||
+								   now - oldest < WAIT_NS)))
 		return recording->error;
+	parked_for_each(recording->parked, try_again, &catch_up);
+	perfdata_writer_expect(recording->writer, parked_oldest(recording->parked));
+	return recording->error;
+}
+
+int recording_settle(struct recording *recording, u64 deadline)
+{
+	while (parked_nr(recording->parked) && !userland_wait(recording->userland, deadline))
+		recording_catch_up(recording, 0);
+	return recording_catch_up(recording, UINT64_MAX);
+}
+
+/* What is new of the sample's task. */
+static int enter(struct recording *recording, const struct wire_sample *wire)
+{
+	bool short_of = false;
+	int err = bear_no_memory(recording, userland_enter(recording->userland, wire), &short_of);
+
+	return err ? err : bear_no_memory(recording, enter_comm(recording, wire), &short_of);
+}
+
+int recording_add(struct recording *recording, const struct sample *sample)
+{
+	if (recording->error)
+		return recording->error;
+	recording_catch_up(recording, sample->wire->time);
 	set_space(recording, sample->wire);
 	notice_change(recording, sample->wire);
-	recording->error = bear_no_memory(recording,
-					  userland_enter(recording->userland, sample->wire),
-					  &short_of);
+	recording->error = recording->error ? recording->error : enter(recording, sample->wire);
 	if (recording->error)
 		return recording->error;
 	unwind_sample(&recording->unwinder, sample, &recording->chain);
-	accounting_add(&recording->accounting, sample, &recording->chain);
-	recording->error = write_sample(recording, sample, short_of);
-	return recording->error;
+	if (wait_for_rules(recording, sample))
+		return 0;
+	return finish_sample(recording, sample);
 }
 
 int recording_note_lost(struct recording *recording, u64 lost, u64 time)
@@ -469,9 +567,11 @@ static int store_symbols(const struct recording *recording)
 int recording_finish(struct recording *recording, const struct capture_counts *counts)
 {
 	_cleanup_strbuf_ struct strbuf text = STRBUF_INIT;
-	int err = recording_note_lost(recording, accounting_lost(counts), recording->now);
 	struct userland_counts userland;
+	int err = recording_settle(recording, 0);
 
+	if (!err)
+		err = recording_note_lost(recording, accounting_lost(counts), recording->now);
 	if (err)
 		return err;
 	/* A recording without names is worth more than none. */
@@ -486,6 +586,12 @@ int recording_finish(struct recording *recording, const struct capture_counts *c
 	if (recording->modules_left_out)
 		strbuf_addf(&text, "kernel modules left out: %llu\n",
 			    (unsigned long long)recording->modules_left_out);
+	if (recording->waited)
+		strbuf_addf(&text, "samples that waited for rules: %llu\n",
+			    (unsigned long long)recording->waited);
+	if (recording->not_kept)
+		strbuf_addf(&text, "samples that found no room to wait: %llu\n",
+			    (unsigned long long)recording->not_kept);
 	err = strbuf_error(&text);
 	if (!err)
 		err = perfdata_writer_set_accounting(recording->writer, strbuf_cstr(&text));

@@ -6,6 +6,7 @@
 #ifndef ENGINE_RECORDING_H
 #define ENGINE_RECORDING_H
 
+#include "base/worker.h"
 #include "capture/capture.h"
 #include "engine/accounting.h"
 #include "guest/guest.h"
@@ -19,6 +20,12 @@ struct recording_options {
 	struct guest_cache *kernels;	/* parsed before; NULL: none. Must outlive the recording */
 	struct symcache *symcache;	/* where symbols go; NULL: nowhere. Must outlive it too */
 	struct symbol_sources *sources;	/* of files; NULL: the guest's memory. As above */
+	struct symbol_sources *servers;	/* slow ones; NULL: none. As above */
+	/*
+	 * Who reads objects' rules and asks servers; NULL: they are read when a sample needs them.
+	 * With a loader the samples that need them wait: a bounded number, for a bounded time.
+	 */
+	struct worker *loader, *fetcher;
 	const char *const *cmdline;	/* NULL-terminated */
 	struct capture_event event;
 	unsigned int max_depth;
@@ -53,10 +60,24 @@ int recording_refresh(struct recording *recording);
 bool recording_kernel_changed(const struct recording *recording);
 
 /*
- * Unwinds and writes one sample. The first write error sticks and is returned from then on. Nothing
- * else ends a recording: what there is no memory for is left out and counted.
+ * Unwinds and writes one sample, or keeps a copy until its rules are there. The first write error
+ * sticks and is returned from then on. Nothing else ends a recording: what there is no memory for is
+ * left out and counted.
  */
 int recording_add(struct recording *recording, const struct sample *sample);
+
+/*
+ * Goes on with samples that wait and no more have to; those that have waited too long by @now, ns,
+ * end with STOP_NOT_LOADED where the rules are not there. To be called now and then, for there may
+ * be no more samples. Errors as recording_add()'s.
+ */
+int recording_catch_up(struct recording *recording, u64 now);
+
+/*
+ * Waits for what samples wait for, at most until @deadline, ns. After that nothing of the recording
+ * waits. For the end: before recording_finish(), which does not wait at all.
+ */
+int recording_settle(struct recording *recording, u64 deadline);
 
 /*
  * Capture has lost @lost events of this VM so far. Those that no record tells of yet get one at

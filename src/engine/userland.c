@@ -33,6 +33,7 @@ struct userland {
 	/* What the lookups are about; .current NULL: nothing. */
 	struct process *current;
 	const struct wire_sample *wire;
+	const struct object *waits_for;
 	bool checked;			/* .current's list is that of this sample */
 	bool new_pid;			/* the first sample of that pid */
 	int error;			/* of the writer, sticks */
@@ -49,19 +50,23 @@ int userland_create(const struct userland_options *options, struct userland **re
 	if (!userland)
 		return -ENOMEM;
 	userland->options = *options;
-	err = objects_create(options->guest, options->cache, options->sources, &userland->objects);
+	userland->options.objects.guest = options->guest;
+	err = objects_create(&userland->options.objects, &userland->objects);
 	if (err)
 		return err;
 	*ret = TAKE_PTR(userland);
 	return 0;
 }
 
-static void process_destroy(struct process *process)
+static void process_deinit(struct process *process)
 {
-	if (!process)
-		return;
 	guest_process_destroy(process->seen);
 	free(process->objects);
+}
+
+static void process_destroy(struct process *process)
+{
+	process_deinit(process);
 	free(process);
 }
 
@@ -114,8 +119,7 @@ static int forget_old(struct userland *userland)
 
 static void process_reset(struct process *process, u64 pid, u64 mm)
 {
-	guest_process_destroy(process->seen);
-	free(process->objects);
+	process_deinit(process);
 	*process = (struct process){ .pid = pid, .mm = mm };
 }
 
@@ -353,14 +357,25 @@ static int keep_error(struct userland *userland, int err)
 	return err;
 }
 
+static bool has_user_space(const struct wire_sample *wire)
+{
+	return wire->flags & WIRE_F_TASK && !(wire->flags & WIRE_F_KTHREAD) && wire->task.mm &&
+	       wire->user_pc;
+}
+
+static void leave(struct userland *userland)
+{
+	userland->current = NULL;
+	userland->waits_for = NULL;
+}
+
 int userland_enter(struct userland *userland, const struct wire_sample *wire)
 {
 	struct process *process;
 	int err;
 
-	userland->current = NULL;
-	if (!(wire->flags & WIRE_F_TASK) || wire->flags & WIRE_F_KTHREAD || !wire->task.mm ||
-	    !wire->user_pc)
+	leave(userland);
+	if (!has_user_space(wire))
 		return userland->error;
 	userland->wire = wire;
 	userland->checked = false;
@@ -374,6 +389,25 @@ int userland_enter(struct userland *userland, const struct wire_sample *wire)
 	process->used = wire->time;
 	userland->current = process;
 	return userland->error;
+}
+
+void userland_enter_again(struct userland *userland, const struct wire_sample *wire, bool *ret_gone)
+{
+	u64 pid = (u32)wire->task.pid, stamp, *slot;
+	struct process *process;
+
+	leave(userland);
+	*ret_gone = false;
+	if (!has_user_space(wire))
+		return;
+	*ret_gone = guest_process_stamp(userland->options.guest, &wire->task, &stamp);
+	slot = hashmap_get(&userland->by_mm, key_of(pid, wire->task.mm));
+	process = slot ? userland->processes.data[*slot - 1] : NULL;
+	if (!process || process->pid != pid || process->mm != wire->task.mm)
+		return;		/* forgotten, for many others */
+	userland->wire = wire;
+	userland->checked = true;
+	userland->current = process;
 }
 
 static const struct guest_mapping *find_mapping(const struct process *process, gva_t pc)
@@ -395,6 +429,7 @@ int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_r
 	struct process *process = userland->current;
 	const struct guest_mapping *mapping;
 	struct object *object;
+	size_t i;
 	int err;
 
 	if (!process)
@@ -409,12 +444,31 @@ int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_r
 	}
 	if (!mapping)
 		return process->seen && !process->seen->partial ? -ENOENT : -ENODATA;
-	object = object_of(userland, process, mapping - process->seen->mappings.data);
+	i = mapping - process->seen->mappings.data;
+	object = object_of(userland, process, i);
 	if (!object)
 		return mapping->kind == GUEST_MAPPING_FILE ? -ENODATA : -ENOENT;
-	return objects_find_row(userland->objects, object, process->seen, mapping,
-				pc.addr - mapping->start.addr + mapping->offset,
-				userland->wire->time, ret_row);
+	err = objects_find_row(userland->objects, object, process->seen, i,
+			       pc.addr - mapping->start.addr + mapping->offset,
+			       userland->wire->time, ret_row);
+	if (err == -EAGAIN)
+		userland->waits_for = object;
+	return err;
+}
+
+const struct object *userland_waits_for(const struct userland *userland)
+{
+	return userland->waits_for;
+}
+
+bool userland_collect(struct userland *userland)
+{
+	return objects_collect(userland->objects);
+}
+
+int userland_wait(struct userland *userland, u64 deadline)
+{
+	return objects_wait(userland->objects, deadline);
 }
 
 void userland_get_counts(const struct userland *userland, struct userland_counts *ret)
@@ -444,5 +498,6 @@ void userland_counts_write(const struct userland_counts *counts, struct strbuf *
 	write_count(out, "objects not in guest memory", objects->missing);
 	write_count(out, "objects that make no sense", objects->bad);
 	write_count(out, "objects over a limit", objects->limit);
+	write_count(out, "objects not read to the end", objects->unread);
 	write_count(out, "objects whose symbols could not be stored", objects->store_failed);
 }

@@ -28,11 +28,10 @@ struct userland;
 struct userland_options {
 	const struct guest *guest;
 	struct perfdata_writer *writer;
-	struct symcache *cache;		/* NULL: symbols are stored nowhere */
-	struct symbol_sources *sources;	/* NULL: the guest's memory only */
+	struct objects_options objects;	/* but .guest, which is the one above */
 };
 
-/* What @options point to must outlive it. */
+/* What @options point to must outlive it, as engine/objects.h says. */
 int userland_create(const struct userland_options *options, struct userland **ret);
 void userland_destroy(struct userland *userland);
 DEFINE_CLEANUP(struct userland *, userland_destroy)
@@ -44,8 +43,23 @@ DEFINE_CLEANUP(struct userland *, userland_destroy)
  */
 int userland_enter(struct userland *userland, const struct wire_sample *wire);
 
+/*
+ * The same for a sample that was entered before and waited, and of whose process newer samples may
+ * have come since: nothing is read again and no record written. *@ret_gone: its task is no more
+ * what it was then, so that memory is not to be read by its page tables.
+ */
+void userland_enter_again(struct userland *userland, const struct wire_sample *wire,
+			  bool *ret_gone);
+
 /* unwind_ops.find_user_row() for the process entered: as objects_find_row(). */
 int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_row);
+
+/* The object for which that was -EAGAIN since the sample was entered; NULL: for none. */
+const struct object *userland_waits_for(const struct userland *userland);
+
+/* objects_collect() and objects_wait(). */
+bool userland_collect(struct userland *userland);
+int userland_wait(struct userland *userland, u64 deadline);
 
 void userland_get_counts(const struct userland *userland, struct userland_counts *ret);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A recording of a guest whose kernel is not known: what its file then holds. */
+/*
+ * A recording: what its file holds of a guest whose kernel is not known, and of one whose samples
+ * have to wait for rules.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,11 +10,15 @@
 #include <cmocka.h>
 
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "build-sample.h"
+#include "base/clock.h"
+#include "build-program.h"
+#include "engine/parked.h"
 #include "engine/recording.h"
+#include "perfdata/note.h"
 #include "mem/fake.h"
 #include "perfdata/format.h"
 #include "perfdata/reader.h"
@@ -153,12 +160,227 @@ static void test_no_memory(void **state)
 			       "samples whose process did not fit into memory: 1"));
 }
 
+/* A worker that is kept busy for as long as a test wants. */
+struct gate {
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	bool open;
+	struct worker *worker;
+	struct worker_client *client;
+	struct worker_job job;
+};
+
+static void hold(struct worker_job *job)
+{
+	struct gate *gate = container_of(job, struct gate, job);
+
+	pthread_mutex_lock(&gate->lock);
+	while (!gate->open)
+		pthread_cond_wait(&gate->moved, &gate->lock);
+	pthread_mutex_unlock(&gate->lock);
+}
+
+static void drop_nothing(struct worker_job *job)
+{
+	(void)job;
+}
+
+static void gate_close(struct gate *gate)
+{
+	gate->open = false;
+	assert_int_equal(worker_submit(gate->client, &gate->job), 0);
+}
+
+static void gate_open(struct gate *gate)
+{
+	pthread_mutex_lock(&gate->lock);
+	gate->open = true;
+	pthread_cond_signal(&gate->moved);
+	pthread_mutex_unlock(&gate->lock);
+}
+
+static void gate_init(struct gate *gate)
+{
+	*gate = (struct gate){ .job = { .run = hold, .drop = drop_nothing } };
+	pthread_mutex_init(&gate->lock, NULL);
+	pthread_cond_init(&gate->moved, NULL);
+	assert_int_equal(worker_create(&gate->worker), 0);
+	assert_int_equal(worker_client_create(gate->worker, 1, &gate->client), 0);
+}
+
+/* A guest with a program, and a recording whose loader waits at a gate. */
+struct waiting {
+	char dir[32], path[64];
+	struct build_program program;
+	struct gate gate;
+	struct recording *recording;
+};
+
+static int setup_waiting(void **state)
+{
+	struct waiting *w = calloc(1, sizeof(*w));
+	struct recording_options options = {
+		.path = w->path,
+		.name = "vm",
+		.event = { .name = "cpu-clock", .type = PERF_TYPE_SOFTWARE, .freq = 997 },
+		.nr_vcpus = 1,
+		.memory = 1 << 20,
+	};
+	struct vcpu_regs regs;
+
+	*state = w;
+	strcpy(w->dir, "/tmp/kvmprof-test.XXXXXX");
+	if (!mkdtemp(w->dir))
+		return -1;
+	snprintf(w->path, sizeof(w->path), "%s/perf.data", w->dir);
+	build_program_init(&w->program);
+	build_program_cache(&w->program);
+	gate_init(&w->gate);
+	gate_close(&w->gate);
+	options.loader = w->gate.worker;
+	if (recording_create(mem_fake_reader(w->program.guest.mem), &options, &w->recording))
+		return -1;
+	regs = build_guest_regs(&w->program.guest);
+	return recording_identify(w->recording, &regs, NULL);
+}
+
+static int teardown_waiting(void **state)
+{
+	struct waiting *w = *state;
+
+	gate_open(&w->gate);
+	recording_destroy(w->recording);
+	worker_client_destroy(w->gate.client);
+	worker_destroy(w->gate.worker);
+	build_program_deinit(&w->program);
+	unlink(w->path);
+	rmdir(w->dir);
+	free(w);
+	return 0;
+}
+
+static void sample_program(struct waiting *w, u64 time)
+{
+	struct build_sample build;
+	struct sample sample;
+
+	build_program_sample(&w->program, time, &build, &sample);
+	assert_int_equal(recording_add(w->recording, &sample), 0);
+	build_sample_deinit(&build);
+}
+
+/* How the samples of the finished file ended; they have to be in order, of time and of rounds. */
+static void count_stops(const struct waiting *w, u64 stops[STOP_NR])
+{
+	_cleanup_(perfdata_reader_close) struct perfdata_reader *reader = NULL;
+	struct perfdata_reader_stats stats;
+	struct perfdata_record record;
+	u64 last = 0;
+
+	memset(stops, 0, STOP_NR * sizeof(*stops));
+	assert_int_equal(perfdata_reader_open(w->path, &reader, NULL), 0);
+	while (perfdata_reader_next(reader, &record) > 0) {
+		struct perfdata_note note;
+
+		if (record.kind != PERFDATA_SAMPLE)
+			continue;
+		assert_true(record.time > last);
+		last = record.time;
+		assert_int_equal(record.sample.raw_size, sizeof(note));
+		memcpy(&note, record.sample.raw, sizeof(note));
+		stops[note.user_stop]++;
+	}
+	perfdata_reader_stats(reader, &stats);
+	assert_int_equal(stats.unordered, 0);
+}
+
+static void finish(struct waiting *w, u64 stops[STOP_NR])
+{
+	const struct capture_counts counts = { .events = 1 };
+
+	assert_int_equal(recording_finish(w->recording, &counts), 0);
+	count_stops(w, stops);
+}
+
+/* They are whole when the rules come, and in the order that a reader needs. */
+static void test_waiting(void **state)
+{
+	struct waiting *w = *state;
+	u64 stops[STOP_NR];
+
+	for (u64 i = 0; i < 25; i++)
+		sample_program(w, NS_PER_S + i * NS_PER_S / 10);
+	assert_int_equal(recording_accounting(w->recording)->samples, 0);
+	assert_int_equal(recording_catch_up(w->recording, 3 * NS_PER_S), 0);
+	assert_int_equal(recording_accounting(w->recording)->samples, 0);
+	gate_open(&w->gate);
+	assert_int_equal(recording_settle(w->recording, clock_now_ns() + 60 * NS_PER_S), 0);
+	assert_int_equal(recording_accounting(w->recording)->samples, 25);
+	for (u64 i = 0; i < 40; i++)
+		sample_program(w, 4 * NS_PER_S + i * NS_PER_S / 10);
+	finish(w, stops);
+	assert_int_equal(stops[STOP_COMPLETE], 65);
+}
+
+/* The next sample finds the rules there, and takes those along that wait. */
+static void test_waiting_goes_on(void **state)
+{
+	struct waiting *w = *state;
+	u64 stops[STOP_NR], time = NS_PER_S;
+
+	sample_program(w, time);
+	gate_open(&w->gate);
+	while (recording_accounting(w->recording)->samples < 2)
+		sample_program(w, ++time);
+	assert_int_equal(recording_accounting(w->recording)->samples, time - NS_PER_S + 1);
+	finish(w, stops);
+	assert_int_equal(stops[STOP_COMPLETE], time - NS_PER_S + 1);
+}
+
+/* Not for ever: what was waited for too long is not known, and that is what is said. */
+static void test_waiting_too_long(void **state)
+{
+	struct waiting *w = *state;
+	u64 stops[STOP_NR];
+
+	sample_program(w, NS_PER_S);
+	sample_program(w, 2 * NS_PER_S);
+	assert_int_equal(recording_catch_up(w->recording, 4 * NS_PER_S + 1), 0);
+	assert_int_equal(recording_accounting(w->recording)->samples, 1);
+	assert_int_equal(recording_settle(w->recording, 0), 0);
+	finish(w, stops);
+	assert_int_equal(stops[STOP_NOT_LOADED], 2);
+}
+
+/* Nor any number of them. */
+static void test_waiting_full(void **state)
+{
+	struct waiting *w = *state;
+	u64 stops[STOP_NR], time = NS_PER_S, kept;
+
+	while (!recording_accounting(w->recording)->from_user[STOP_NOT_LOADED])
+		sample_program(w, ++time);
+	kept = time - NS_PER_S - 1;
+	assert_in_range(kept, 5000, PARKED_MAX_BYTES / sizeof(struct wire_sample));
+	gate_open(&w->gate);
+	assert_int_equal(recording_settle(w->recording, clock_now_ns() + 60 * NS_PER_S), 0);
+	finish(w, stops);
+	assert_int_equal(stops[STOP_NOT_LOADED], 1);
+	assert_int_equal(stops[STOP_COMPLETE], kept);
+}
+
+#define WAITING(name) cmocka_unit_test_setup_teardown(name, setup_waiting, teardown_waiting)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_nothing_lost, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_memory, setup, teardown),
+		WAITING(test_waiting),
+		WAITING(test_waiting_goes_on),
+		WAITING(test_waiting_too_long),
+		WAITING(test_waiting_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

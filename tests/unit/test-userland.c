@@ -6,60 +6,29 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <elf.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "build-cfi.h"
-#include "build-process.h"
+#include "base/clock.h"
+#include "build-program.h"
 #include "engine/userland.h"
 #include "perfdata/reader.h"
 #include "starve.h"
 
-#define USUAL 6			/* 6.12's form */
-#define PAGE 4096ULL
-#define TEXT 0x555555554000ULL	/* the object's address 0 is mapped here */
-#define JIT 0x7f0000000000ULL
-#define FUNCTION BUILD_CFI_TEXT
+#define TEXT BUILD_PROGRAM_TEXT
+#define JIT BUILD_PROGRAM_JIT
+#define FUNCTION BUILD_PROGRAM_FUNCTION
 #define NS_PER_S 1000000000ULL
 
 struct fixture {
 	char dir[32], path[64];
-	struct build_guest build;
-	struct build_process p;
+	struct build_program program;
 	struct guest *guest;
 	struct perfdata_writer *writer;
 	struct userland *userland;
-	struct strbuf file;	/* libx.so */
-	u64 mapped_file, inode;
 	struct wire_sample wire;
 };
-
-/* An object of one function, whose frame is 24 bytes from its fourth byte on. Its code is zeros. */
-static void build_object_file(struct strbuf *ret)
-{
-	struct build_cfi build = { 0 };
-	Elf64_Phdr *segment;
-
-	build_cfi_cie(&build, "zR", BUILD_CFI_START);
-	build_cfi_fde(&build, FUNCTION, 64, CFI(0x44, 0x0e, 24));
-	build_cfi_file(&build, ret);
-	build_cfi_deinit(&build);
-	strbuf_add_zeros(ret, FUNCTION + PAGE - ret->len);
-	segment = (Elf64_Phdr *)(ret->data + sizeof(Elf64_Ehdr));
-	segment->p_filesz = ret->len;
-}
-
-static void cache_page(struct fixture *f, u64 index)
-{
-	u64 pfn = build_folio(&f->p, f->inode, index, 0);
-	u64 size = MIN(PAGE, f->file.len - index * PAGE);
-
-	assert_int_equal(mem_fake_set(f->build.mem, GPA(pfn * PAGE), f->file.data + index * PAGE,
-				      size), 0);
-	build_cache_store(&f->p, f->inode, index, 0, build_page(pfn));
-}
 
 static void create_writer(struct fixture *f)
 {
@@ -78,33 +47,18 @@ static void create_writer(struct fixture *f)
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct build_guest_options options = build_guest_release(USUAL);
 	struct vcpu_regs regs;
 
 	*state = f;
-	build_guest_init(&f->build, &options);
-	build_process_init(&f->p, &f->build);
-	build_object_file(&f->file);
-	f->mapped_file = build_named_file(&f->p, "libx.so", 9, f->file.len);
-	f->inode = build_get(&f->p, f->mapped_file + BUILD_FILE_INODE);
-	build_vma(&f->p, TEXT, TEXT + ALIGN_UP(f->file.len, PAGE), BUILD_VM_READ | BUILD_VM_EXEC,
-		  f->mapped_file, 0);
-	build_vma(&f->p, JIT, JIT + PAGE, BUILD_VM_READ | BUILD_VM_EXEC, 0, 0);
-	build_vma(&f->p, JIT + PAGE, JIT + 2 * PAGE, BUILD_VM_READ | BUILD_VM_WRITE, 0, 0);
-	build_hang_mappings(&f->p, 1, 0);
-	regs = build_guest_regs(&f->build);
-	assert_int_equal(guest_create(mem_fake_reader(f->build.mem), NULL, &f->guest), 0);
+	build_program_init(&f->program);
+	regs = build_guest_regs(&f->program.guest);
+	assert_int_equal(guest_create(mem_fake_reader(f->program.guest.mem), NULL, &f->guest), 0);
 	assert_int_equal(guest_identify(f->guest, &regs, NULL), 0);
 	create_writer(f);
 	assert_int_equal(userland_create(&(struct userland_options){
 		.guest = f->guest, .writer = f->writer,
 	}, &f->userland), 0);
-	f->wire = (struct wire_sample){
-		.flags = WIRE_F_TASK,
-		.time = NS_PER_S,
-		.user_pc = TEXT + FUNCTION,
-		.task = build_process_task(&f->p),
-	};
+	f->wire = build_program_wire(&f->program, NS_PER_S);
 	return 0;
 }
 
@@ -115,8 +69,7 @@ static int teardown(void **state)
 	userland_destroy(f->userland);
 	perfdata_writer_destroy(f->writer);
 	guest_destroy(f->guest);
-	build_guest_deinit(&f->build);
-	strbuf_deinit(&f->file);
+	build_program_deinit(&f->program);
 	unlink(f->path);
 	rmdir(f->dir);
 	free(f);
@@ -163,12 +116,6 @@ static void read_records(struct fixture *f, struct records *ret)
 	}
 }
 
-static void cache_all(struct fixture *f)
-{
-	for (u64 i = 0; i * PAGE < f->file.len; i++)
-		cache_page(f, i);
-}
-
 static void test_rules(void **state)
 {
 	struct fixture *f = *state;
@@ -176,7 +123,7 @@ static void test_rules(void **state)
 	struct records records;
 	s32 offset = 0;
 
-	cache_all(f);
+	build_program_cache(&f->program);
 	enter(f, NS_PER_S);
 	assert_int_equal(find(f, TEXT + FUNCTION, &offset), 0);
 	assert_int_equal(offset, 8);
@@ -208,7 +155,7 @@ static void test_nothing_cached(void **state)
 	userland_get_counts(f->userland, &counts);
 	assert_int_equal(counts.objects.missing, 1);
 	/* Its pages come in; it is looked for again, but not at once. */
-	cache_all(f);
+	build_program_cache(&f->program);
 	assert_int_equal(find(f, TEXT + FUNCTION, &offset), -ENODATA);
 	enter(f, 4 * NS_PER_S);
 	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), 0);
@@ -224,14 +171,14 @@ static void test_new_mapping(void **state)
 	struct userland_counts counts;
 	struct records records;
 	s32 offset = 0;
-	u64 mm = f->p.mm;
+	u64 mm = f->program.process.mm;
 
-	cache_all(f);
+	build_program_cache(&f->program);
 	enter(f, NS_PER_S);
-	build_vma(&f->p, JIT + 0x10000, JIT + 0x14000, BUILD_VM_READ | BUILD_VM_EXEC,
-		  f->mapped_file, 0);
-	build_hang_mappings(&f->p, 1, 0);
-	build_set_u32(&f->p, mm + BUILD_MM_SEQ, 77);
+	build_vma(&f->program.process, JIT + 0x10000, JIT + 0x14000, BUILD_VM_READ | BUILD_VM_EXEC,
+		  f->program.mapped_file, 0);
+	build_hang_mappings(&f->program.process, 1, 0);
+	build_set_u32(&f->program.process, mm + BUILD_MM_SEQ, 77);
 	/* The list is young and believed, until an address is not in it. */
 	enter(f, NS_PER_S + 2);
 	assert_int_equal(find(f, TEXT + FUNCTION, &offset), 0);
@@ -277,6 +224,68 @@ static void test_no_user_space(void **state)
 	assert_int_equal(counts.processes + counts.failed, 0);
 }
 
+/* The loader reads it meanwhile; what waits for it is told when it is there. */
+static void test_loader(void **state)
+{
+	_cleanup_(worker_destroy) struct worker *loader = NULL;
+	struct fixture *f = *state;
+	struct userland_counts counts;
+	s32 offset = 0;
+	bool gone;
+
+	assert_int_equal(worker_create(&loader), 0);
+	userland_destroy(f->userland);
+	assert_int_equal(userland_create(&(struct userland_options){
+		.guest = f->guest, .writer = f->writer, .objects.loader = loader,
+	}, &f->userland), 0);
+	build_program_cache(&f->program);
+	enter(f, NS_PER_S);
+	assert_null(userland_waits_for(f->userland));
+	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), -EAGAIN);
+	assert_non_null(userland_waits_for(f->userland));
+	assert_true(object_is_loading(userland_waits_for(f->userland)));
+	assert_int_equal(find(f, JIT + 16, &offset), -ENOENT);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.objects.unread, 1);
+	assert_int_equal(userland_wait(f->userland, clock_now_ns() + 60 * NS_PER_S), 0);
+	/* It is taken in when the owner says so. */
+	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), -EAGAIN);
+	assert_true(userland_collect(f->userland));
+	assert_false(userland_collect(f->userland));
+	userland_enter_again(f->userland, &f->wire, &gone);
+	assert_false(gone);
+	assert_null(userland_waits_for(f->userland));
+	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), 0);
+	assert_int_equal(offset, 24);
+	assert_int_equal(userland_wait(f->userland, clock_now_ns()), -ENOENT);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.objects.from_guest, 1);
+	assert_int_equal(counts.objects.unread, 0);
+	/* Another program by then: known by the sample's mm, and its memory is not to be read. */
+	build_set(&f->program.process, f->program.process.task + BUILD_TASK_MM, 0);
+	userland_enter_again(f->userland, &f->wire, &gone);
+	assert_true(gone);
+	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), 0);
+	userland_destroy(TAKE_PTR(f->userland));
+}
+
+/* Destroying it does not wait for what waits, and frees all. */
+static void test_loader_left(void **state)
+{
+	_cleanup_(worker_destroy) struct worker *loader = NULL;
+	struct fixture *f = *state;
+	s32 offset = 0;
+
+	assert_int_equal(worker_create(&loader), 0);
+	userland_destroy(f->userland);
+	assert_int_equal(userland_create(&(struct userland_options){
+		.guest = f->guest, .writer = f->writer, .objects.loader = loader,
+	}, &f->userland), 0);
+	enter(f, NS_PER_S);
+	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), -EAGAIN);
+	userland_destroy(TAKE_PTR(f->userland));
+}
+
 /* More processes than are kept: old ones are read again when they come back. */
 static void test_many(void **state)
 {
@@ -304,7 +313,7 @@ static void test_no_memory(void **state)
 	int err, find_err;
 	s32 offset;
 
-	cache_all(f);
+	build_program_cache(&f->program);
 	if (!starve_begin())
 		skip();
 	err = userland_enter(f->userland, &f->wire);
@@ -337,6 +346,7 @@ int main(void)
 		TEST(rules),	    TEST(nothing_cached), TEST(new_mapping),
 		TEST(exec),	    TEST(no_user_space),  TEST(many),
 		TEST(no_memory),
+		TEST(loader),	    TEST(loader_left),
 		cmocka_unit_test(test_counts_text),
 	};
 
