@@ -41,10 +41,10 @@ int worker_client_create(struct worker *worker, unsigned int max, struct worker_
 void worker_client_destroy(struct worker_client *client);
 DEFINE_CLEANUP(struct worker_client *, worker_client_destroy)
 
-/* The same without waiting: the job that runs is dropped when it is done, on the worker's thread. */
+/* The same without waiting: the job that runs is dropped when it is done, by the worker. */
 void worker_client_leave(struct worker_client *client);
 
-/* -EBUSY: too many wait. Else why no thread could be started. On failure the job is the caller's. */
+/* -EBUSY: too many wait; else why no thread could be started. A job that failed is the caller's. */
 int worker_submit(struct worker_client *client, struct worker_job *job);
 
 /* A job that is done, the caller's from now on; NULL: none. Costs next to nothing then. */

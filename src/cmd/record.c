@@ -44,7 +44,7 @@ static struct {
 	struct symbol_source_list sources;
 	const char *guestmount;
 } opt = {
-	/* No servers: to ask them takes time that the samples do not have. */
+	/* No servers: what is fetched from them comes too late for most samples. */
 	.sources = {
 		.order = { SYMBOL_SOURCE_GUEST, SYMBOL_SOURCE_CACHE, SYMBOL_SOURCE_HOST,
 			   SYMBOL_SOURCE_GUESTMOUNT },
@@ -494,15 +494,35 @@ static char *kernel_cache_dir(void)
 	return n < 0 ? NULL : dir;
 }
 
-static int create_sources(struct symbol_sources **ret)
+/* Servers take a thread of their own: all other sources come before them. */
+static void split_sources(struct symbol_source_list *quick, struct symbol_source_list *servers)
 {
-	const struct symbol_sources_options options = {
-		.list = opt.sources,
+	for (size_t i = 0; i < opt.sources.nr; i++) {
+		bool slow = opt.sources.order[i] == SYMBOL_SOURCE_DEBUGINFOD;
+		struct symbol_source_list *list = slow ? servers : quick;
+
+		list->order[list->nr++] = opt.sources.order[i];
+	}
+	/* An empty list would be all of them; of this one nothing comes. */
+	if (!quick->nr)
+		quick->order[quick->nr++] = SYMBOL_SOURCE_GATEWAY;
+}
+
+static int create_sources(struct symbol_sources **ret, struct symbol_sources **ret_servers)
+{
+	struct symbol_source_list servers = { .nr = 0 };
+	struct symbol_sources_options options = {
 		.cache_dir = opt.debug_dir,
 		.guestmount = opt.guestmount,
 	};
+	int err;
 
-	return symbol_sources_create(&options, ret);
+	split_sources(&options.list, &servers);
+	err = symbol_sources_create(&options, ret);
+	options.list = servers;
+	if (!err && servers.nr)
+		err = symbol_sources_create(&options, ret_servers);
+	return err;
 }
 
 static int record_with_caches(struct recorder_options *options, const char *event_why,
@@ -510,7 +530,7 @@ static int record_with_caches(struct recorder_options *options, const char *even
 {
 	_cleanup_(guest_cache_destroy) struct guest_cache *kernels = NULL;
 	_cleanup_(symcache_destroy) struct symcache *symcache = NULL;
-	_cleanup_(symbol_sources_destroy) struct symbol_sources *sources = NULL;
+	_cleanup_(symbol_sources_destroy) struct symbol_sources *sources = NULL, *servers = NULL;
 	_cleanup_free_ char *dir = kernel_cache_dir();
 	int err;
 
@@ -518,7 +538,7 @@ static int record_with_caches(struct recorder_options *options, const char *even
 	if (!err)
 		err = symcache_create(opt.debug_dir, &symcache);
 	if (!err)
-		err = create_sources(&sources);
+		err = create_sources(&sources, &servers);
 	if (err) {
 		log_error_errno(err, "cannot use the symbol cache (see --buildid-dir)");
 		return STATUS_FAILURE;
@@ -526,6 +546,7 @@ static int record_with_caches(struct recorder_options *options, const char *even
 	options->kernels = kernels;
 	options->symcache = symcache;
 	options->sources = sources;
+	options->servers = servers;
 	return record_guests(options, event_why, child, command);
 }
 

@@ -21,7 +21,7 @@ struct object {
 	unsigned int tries;
 	u64 next_try;			/* ns */
 	bool store_failed;
-	bool waits;			/* the loader had no room for it */
+	bool waits;			/* the loader had no room for it, or has stopped */
 	bool fetched;			/* servers were asked, or are being */
 	struct job *loading, *fetching;	/* not owned; NULL: none */
 };
@@ -40,6 +40,8 @@ struct objects {
 	VEC(struct object *) all;
 	u64 seed;
 	u64 table_bytes;
+	bool no_servers;		/* no more are asked */
+	bool stopped;			/* nothing more is loaded */
 };
 
 static int become_client(struct worker *worker, struct worker_client **ret)
@@ -90,19 +92,40 @@ static void run_job(struct worker_job *base)
 	object_load_run(&container_of(base, struct job, base)->load);
 }
 
+static void stop_job(struct object *object, struct job **job)
+{
+	if (!*job)
+		return;
+	(*job)->load.stop = true;
+	*job = NULL;
+	object->waits = true;
+}
+
+void objects_stop_fetching(struct objects *objects)
+{
+	objects->no_servers = true;
+	vec_for_each(&objects->all, object)
+		if ((*object)->fetching)
+			(*object)->fetching->load.stop = true;
+}
+
+void objects_stop_loading(struct objects *objects)
+{
+	vec_for_each(&objects->all, object) {
+		stop_job(*object, &(*object)->loading);
+		stop_job(*object, &(*object)->fetching);
+	}
+	/* What one reads is the guest's memory; the other needs nothing of the guest's. */
+	worker_client_destroy(TAKE_PTR(objects->loader));
+	worker_client_leave(TAKE_PTR(objects->fetcher));
+	objects->stopped = true;
+}
+
 void objects_destroy(struct objects *objects)
 {
 	if (!objects)
 		return;
-	vec_for_each(&objects->all, object) {
-		if ((*object)->loading)
-			(*object)->loading->load.stop = true;
-		if ((*object)->fetching)
-			(*object)->fetching->load.stop = true;
-	}
-	/* What it reads is the guest's memory; a fetch needs nothing that goes away here. */
-	worker_client_destroy(objects->loader);
-	worker_client_leave(objects->fetcher);
+	objects_stop_loading(objects);
 	vec_for_each(&objects->all, object)
 		object_destroy(*object);
 	vec_deinit(&objects->all);
@@ -247,10 +270,18 @@ static struct job *make_job(const struct object *object, const struct guest_proc
 
 static void submit_fetch(struct objects *objects, struct object *object, struct job *job);
 
+/* Whether servers may have what @job, which was not theirs, did not find. */
+static bool wants_fetch(const struct objects *objects, const struct object *object,
+			const struct job *job)
+{
+	return objects->options.servers && !objects->no_servers && !object->fetched &&
+	       object->build_id.size && job->load.mapping.kind == GUEST_MAPPING_FILE &&
+	       object_state_is_short(object->state);
+}
+
 /* Takes @job over, which is done. */
 static void end_load(struct objects *objects, struct object *object, struct job *job)
 {
-	const struct objects_options *options = &objects->options;
 	bool from_servers = job == object->fetching;
 
 	take_result(objects, object, &job->load);
@@ -258,8 +289,7 @@ static void end_load(struct objects *objects, struct object *object, struct job 
 		object->fetching = NULL;
 	else
 		object->loading = NULL;
-	if (!from_servers && options->servers && !object->fetched && object->build_id.size &&
-	    job->load.mapping.kind == GUEST_MAPPING_FILE && object_state_is_short(object->state))
+	if (!from_servers && wants_fetch(objects, object, job))
 		submit_fetch(objects, object, job);
 	else
 		job_destroy(job);
@@ -380,7 +410,7 @@ int objects_find_row(struct objects *objects, struct object *object,
 {
 	int err = find(object, offset, ret_row);
 
-	if (err == -ENODATA && may_load(object, now)) {
+	if (err == -ENODATA && !objects->stopped && may_load(object, now)) {
 		load(objects, object, process, i, now);
 		err = find(object, offset, ret_row);
 	}

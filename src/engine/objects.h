@@ -59,7 +59,7 @@ struct objects_options {
 
 int objects_create(const struct objects_options *options, struct objects **ret);
 
-/* Waits for what is being loaded, but not for servers. */
+/* With objects_stop_loading(). */
 void objects_destroy(struct objects *objects);
 DEFINE_CLEANUP(struct objects *, objects_destroy)
 
@@ -94,6 +94,15 @@ bool objects_collect(struct objects *objects);
  * -ETIMEDOUT; -ENOENT: nothing is being loaded (servers do not count).
  */
 int objects_wait(struct objects *objects, u64 deadline);
+
+/* Tells servers to stop; waits for nothing. */
+void objects_stop_fetching(struct objects *objects);
+
+/*
+ * Ends loading: what waits is dropped, the object that is being read is waited for, servers are
+ * told to stop and not waited for. What was not read stays so.
+ */
+void objects_stop_loading(struct objects *objects);
 
 void objects_get_counts(const struct objects *objects, struct objects_counts *ret);
 

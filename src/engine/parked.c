@@ -19,7 +19,7 @@ struct parked {
 	u8 *area;
 	u32 first, end;		/* of what is in use; .end <= .first: it goes on at 0 */
 	bool full;		/* .first == .end: that is all, not nothing */
-	u32 high;		/* bytes from the start that were written since they were given back */
+	u32 high;		/* bytes from the start that were written */
 	size_t nr;
 	u64 oldest;
 };

@@ -8,7 +8,7 @@
 
 #include "model/sample.h"
 
-#define PARKED_MAX_BYTES (8U << 20)	/* some hundred samples with long stacks, thousands without */
+#define PARKED_MAX_BYTES (8U << 20)	/* some hundred samples with long stacks */
 
 struct parked;
 

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/errors.h"
 #include "base/log.h"
+#include "base/worker.h"
 #include "engine/output-path.h"
 #include "engine/recording.h"
 #include "engine/refusals.h"
@@ -18,6 +19,7 @@
 #define IDENTIFY_RETRY_NS 1000000000ULL	/* a guest that boots has no kernel yet */
 #define REFRESH_NS 1000000000ULL	/* module lists are not read more often */
 #define NOTE_LOST_NS 200000000ULL	/* how soon a file tells of events that were lost */
+#define SETTLE_NS 1000000000ULL		/* at the end, for rules that are being read */
 #define PATIENCE 4			/* rescans before a VM that came meanwhile is given up */
 #define NR_PEEKS 8			/* vCPUs that are asked for the guest's kernel */
 #define MAX_KERNELS 32			/* that one VM may boot: each is a file, and a place */
@@ -43,6 +45,7 @@ struct recorder {
 	enum capture_mode mode;
 	const char *mode_why;
 	bool several;			/* files carry the VM's name */
+	struct worker *loader, *fetcher;	/* outlive the targets; .fetcher NULL: no servers */
 	VEC(struct target *) targets;
 	struct refusals refused;	/* VMs that are not recorded */
 	struct refusals behind;		/* targets whose newest state capture does not have */
@@ -85,6 +88,9 @@ static int create_recording(struct recorder *recorder, struct target *target)
 		.kernels = recorder->options.kernels,
 		.symcache = recorder->options.symcache,
 		.sources = recorder->options.sources,
+		.servers = recorder->options.servers,
+		.loader = recorder->loader,
+		.fetcher = recorder->fetcher,
 		.cmdline = recorder->options.cmdline,
 		.event = recorder->options.capture.event,
 		.max_depth = recorder->options.capture.max_depth,
@@ -333,6 +339,7 @@ static void end_target(struct recorder *recorder, u32 index)
 	target->gone = true;
 	capture_remove_vm(recorder->capture, index);
 	finish_target(recorder, index);
+	recording_stop_loading(target->recording);
 	mem_process_close(TAKE_PTR(target->mem));
 }
 
@@ -605,6 +612,15 @@ static int add_all(struct recorder *recorder, struct vm_list *list, const char *
 	return recorder->targets.nr ? 0 : first;
 }
 
+static int create_workers(struct recorder *recorder)
+{
+	int err = worker_create(&recorder->loader);
+
+	if (!err && recorder->options.servers)
+		err = worker_create(&recorder->fetcher);
+	return err;
+}
+
 int recorder_create(struct vm_host *host, const struct recorder_options *options,
 		    struct recorder **ret, const char **ret_why)
 {
@@ -617,8 +633,11 @@ int recorder_create(struct vm_host *host, const struct recorder_options *options
 		return -ENOMEM;
 	recorder->host = host;
 	recorder->options = *options;
-	*ret_why = "the host's VMs cannot be read";
-	err = scan(recorder, &list);
+	err = create_workers(recorder);
+	if (!err) {
+		*ret_why = "the host's VMs cannot be read";
+		err = scan(recorder, &list);
+	}
 	if (err == -ESRCH)
 		err = no_vm(options, ret_why);
 	if (!err)
@@ -651,6 +670,8 @@ void recorder_destroy(struct recorder *recorder)
 	vec_deinit(&recorder->targets);
 	refusals_deinit(&recorder->refused);
 	refusals_deinit(&recorder->behind);
+	worker_destroy(recorder->loader);
+	worker_destroy(recorder->fetcher);
 	free(recorder);
 }
 
@@ -741,6 +762,31 @@ static bool all_gone(const struct recorder *recorder)
 	return true;
 }
 
+/* Samples that wait for rules, when no others come. */
+static int catch_up(struct recorder *recorder, u64 now)
+{
+	vec_for_each(&recorder->targets, place) {
+		struct target *target = *place;
+
+		if (target->finished || target->error)
+			continue;
+		target->error = recording_catch_up(target->recording, now);
+		if (target->error)
+			return target->error;
+	}
+	return 0;
+}
+
+/* All guests have the same second. */
+static void settle(struct recorder *recorder)
+{
+	u64 deadline = clock_now_ns() + SETTLE_NS;
+
+	vec_for_each(&recorder->targets, target)
+		if (!(*target)->finished && !(*target)->error)
+			(*target)->error = recording_settle((*target)->recording, deadline);
+}
+
 int recorder_step(struct recorder *recorder, int timeout_ms)
 {
 	int err = capture_poll(recorder->capture, timeout_ms);
@@ -748,6 +794,8 @@ int recorder_step(struct recorder *recorder, int timeout_ms)
 
 	if (recorder->error)
 		return recorder->error;
+	if (!err)
+		err = catch_up(recorder, now);
 	if (!err)
 		err = note_lost(recorder, now);
 	if (err)
@@ -786,11 +834,16 @@ int recorder_finish(struct recorder *recorder)
 		err = capture_poll(recorder->capture, 0);
 	if (!err)
 		err = recorder->error;
+	settle(recorder);
 	for (size_t i = 0; i < recorder->targets.nr; i++) {
 		int finished = finish_target(recorder, i);
 
+		recording_stop_loading(recorder->targets.data[i]->recording);
 		err = err ? err : finished;
 	}
+	/* From here on nothing is added to the symbol cache. */
+	worker_destroy(TAKE_PTR(recorder->loader));
+	worker_destroy(TAKE_PTR(recorder->fetcher));
 	return err;
 }
 

@@ -2,6 +2,11 @@
 /*
  * Recording live guests: which VMs, their capture, one recording each, and following what comes
  * and goes. Drives src/capture and feeds src/engine/recording.
+ *
+ * Threads: a recorder is for one thread. It has one more of its own that reads the rules of guests'
+ * programs, and another one when there are servers to ask (see engine/objects.h). What @options
+ * point to must outlive it; .sources and .servers are not to be used by others until it is
+ * destroyed.
  */
 #ifndef ENGINE_RECORDER_H
 #define ENGINE_RECORDER_H
@@ -38,7 +43,8 @@ struct recorder_options {
 	const char *path;		/* of the file; with several see engine/output-path.h */
 	struct guest_cache *kernels;	/* guest kernels parsed before; may be NULL */
 	struct symcache *symcache;	/* where guests' symbols go; may be NULL */
-	struct symbol_sources *sources;	/* of guests' files; NULL: their memory only */
+	struct symbol_sources *sources;	/* of guests' files, quick ones; NULL: their memory only */
+	struct symbol_sources *servers;	/* the same, that take long; NULL: none */
 	const char *const *cmdline;
 
 	bool (*cancelled)(void);	/* whether creating shall end, with -EINTR; may be NULL */
@@ -83,7 +89,10 @@ void recorder_get_counts(const struct recorder *recorder, struct capture_counts 
 /* Of all VMs together. */
 void recorder_get_accounting(const struct recorder *recorder, struct accounting *ret);
 
-/* Stops the events and completes every file. The first error, all files tried. */
+/*
+ * Stops the events and completes every file. The first error, all files tried. Rules that are still
+ * being read are waited for a second at most, servers not at all.
+ */
 int recorder_finish(struct recorder *recorder);
 
 size_t recorder_nr_results(const struct recorder *recorder);

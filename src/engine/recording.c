@@ -474,9 +474,15 @@ int recording_catch_up(struct recording *recording, u64 now)
 
 int recording_settle(struct recording *recording, u64 deadline)
 {
+	userland_stop_fetching(recording->userland);
 	while (parked_nr(recording->parked) && !userland_wait(recording->userland, deadline))
 		recording_catch_up(recording, 0);
 	return recording_catch_up(recording, UINT64_MAX);
+}
+
+void recording_stop_loading(struct recording *recording)
+{
+	userland_stop_loading(recording->userland);
 }
 
 /* What is new of the sample's task. */
@@ -574,6 +580,7 @@ int recording_finish(struct recording *recording, const struct capture_counts *c
 		err = recording_note_lost(recording, accounting_lost(counts), recording->now);
 	if (err)
 		return err;
+	recording_stop_loading(recording);
 	/* A recording without names is worth more than none. */
 	err = store_symbols(recording);
 	if (err)

@@ -85,6 +85,12 @@ int recording_settle(struct recording *recording, u64 deadline);
  */
 int recording_note_lost(struct recording *recording, u64 lost, u64 time);
 
+/*
+ * Ends the reading of rules, and waits for the object that is being read: from here on nothing but
+ * the owner's thread reads the guest's memory. Part of recording_finish() and _destroy().
+ */
+void recording_stop_loading(struct recording *recording);
+
 const struct accounting *recording_accounting(const struct recording *recording);
 u64 recording_bytes(const struct recording *recording);
 

@@ -471,6 +471,16 @@ int userland_wait(struct userland *userland, u64 deadline)
 	return objects_wait(userland->objects, deadline);
 }
 
+void userland_stop_fetching(struct userland *userland)
+{
+	objects_stop_fetching(userland->objects);
+}
+
+void userland_stop_loading(struct userland *userland)
+{
+	objects_stop_loading(userland->objects);
+}
+
 void userland_get_counts(const struct userland *userland, struct userland_counts *ret)
 {
 	*ret = userland->counts;

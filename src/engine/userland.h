@@ -57,9 +57,11 @@ int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_r
 /* The object for which that was -EAGAIN since the sample was entered; NULL: for none. */
 const struct object *userland_waits_for(const struct userland *userland);
 
-/* objects_collect() and objects_wait(). */
+/* The functions of engine/objects.h. */
 bool userland_collect(struct userland *userland);
 int userland_wait(struct userland *userland, u64 deadline);
+void userland_stop_fetching(struct userland *userland);
+void userland_stop_loading(struct userland *userland);
 
 void userland_get_counts(const struct userland *userland, struct userland_counts *ret);
 

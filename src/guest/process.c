@@ -469,7 +469,8 @@ int guest_process_excerpt(const struct guest_process *process, size_t i,
 			  struct guest_process **ret)
 {
 	const struct guest_mapping *chosen = &process->mappings.data[i];
-	_cleanup_(guest_process_destroy) struct guest_process *excerpt = calloc(1, sizeof(*excerpt));
+	_cleanup_(guest_process_destroy) struct guest_process *excerpt =
+		calloc(1, sizeof(*excerpt));
 	bool of_file = chosen->file < process->files.nr;
 	int err = 0;
 

@@ -224,7 +224,9 @@ static void test_excerpt_limit(void **state)
 	(void)state;
 	assert_int_equal(vec_push(&process.files, file), 0);
 	for (u64 i = 0; i < 1000; i++) {
-		struct guest_mapping mapping = { .start = GVA(i * 4096), .end = GVA(i * 4096 + 4096) };
+		struct guest_mapping mapping = {
+			.start = GVA(i * 4096), .end = GVA(i * 4096 + 4096),
+		};
 
 		assert_int_equal(vec_push(&process.mappings, mapping), 0);
 	}

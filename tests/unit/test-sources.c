@@ -341,7 +341,9 @@ static void *serve_nothing(void *arg)
 
 static void open_server(struct mute_server *server)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in at = {
+		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
 	socklen_t size = sizeof(at);
 
 	server->fd = socket(AF_INET, SOCK_STREAM, 0);
