@@ -61,8 +61,8 @@ bool recording_kernel_changed(const struct recording *recording);
 
 /*
  * Unwinds and writes one sample, or keeps a copy until its rules are there. The first write error
- * sticks and is returned from then on. Nothing else ends a recording: what there is no memory for is
- * left out and counted.
+ * sticks and is returned from then on. Nothing else ends a recording: what there is no memory for
+ * is left out and counted.
  */
 int recording_add(struct recording *recording, const struct sample *sample);
 

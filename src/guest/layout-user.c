@@ -30,6 +30,8 @@ static const struct table tables[] = {
 		{ "real_start_time", 8, AT(task_start_time) },	/* its name before 5.5 */
 		{ "group_leader", 8, AT(task_leader) },
 		{ "self_exec_id", 4, AT(task_exec_id) },	/* 8 bytes from 5.7 */
+		{ "real_parent", 8, AT(task_parent) },
+		{ "exit_state", 4, AT(task_exit_state) },
 		{ "fs", 8, AT(task_fs) },
 		{ "tasks.next", 8, AT(task_list) },
 	} },

@@ -22,6 +22,8 @@
 struct user_layout {
 	/* struct task_struct, struct fs_struct */
 	u32 task_start_time, task_leader, task_exec_id, task_fs;
+	u32 task_parent;		/* the one that is waited by, not a debugger */
+	u32 task_exit_state;		/* 0 while it runs */
 	u32 task_list;			/* of all processes */
 	u32 fs_root;			/* a struct path */
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The list that begins at init_task and comes back to it: task_struct.tasks. */
+/* Tasks; their list begins at init_task and comes back to it: task_struct.tasks. */
 #include "guest/tasks.h"
 
 #include "guest/guest-private.h"
 
 #define READS_PER_TASK 12
+#define READS_OF_FACTS 64
 
 static int read_task(struct kread *k, const struct kernel_layout *layout, u64 address,
 		     struct wire_task *ret)
@@ -53,4 +54,74 @@ int guest_for_each_process(const struct guest *guest, guest_task_fn *fn, void *c
 			err = fn(ctx, &task);
 	}
 	return err;
+}
+
+/* One whose memory was freed has other numbers, or none. */
+static int check_task(struct kread *k, const struct kernel_layout *layout,
+		      const struct wire_task *task)
+{
+	s32 tid, pid;
+	int err = kread(k, task->task + layout->task_pid, &tid, sizeof(tid));
+
+	if (!err)
+		err = kread(k, task->task + layout->task_tgid, &pid, sizeof(pid));
+	if (err)
+		return err == -EFAULT ? -ESTALE : err;
+	return tid == task->tid && pid == task->pid ? 0 : -ESTALE;
+}
+
+static void read_leader(struct kread *k, const struct kernel_layout *layout, u64 task,
+			struct guest_task_facts *ret)
+{
+	const struct user_layout *user = &layout->user;
+
+	if (user->task_leader == LAYOUT_NONE ||
+	    kread_u64(k, task + user->task_leader, &ret->leader))
+		return;
+	if (user->task_start_time == LAYOUT_NONE ||
+	    kread_u64(k, ret->leader + user->task_start_time, &ret->leader_start_time))
+		ret->leader_start_time = 0;
+	if (kread(k, ret->leader + layout->task_comm, ret->leader_comm, sizeof(ret->leader_comm)))
+		ret->leader_comm[0] = '\0';
+}
+
+static void read_parent(struct kread *k, const struct kernel_layout *layout, u64 task,
+			struct guest_task_facts *ret)
+{
+	u64 parent;
+
+	ret->has_parent = layout->user.task_parent != LAYOUT_NONE &&
+			  !kread_u64(k, task + layout->user.task_parent, &parent) &&
+			  !kread(k, parent + layout->task_tgid, &ret->parent, sizeof(ret->parent));
+}
+
+int guest_task_read(const struct guest *guest, const struct wire_task *task,
+		    struct guest_task_facts *ret)
+{
+	struct guest_task_facts facts = { 0 };
+	const struct user_layout *user;
+	struct guest_view view;
+	struct kread k;
+	u32 exit_state;
+	int err = guest_get_view(guest, &view);
+
+	if (err)
+		return err;
+	if (!task->task || !layout_has_task(view.layout))
+		return -EOPNOTSUPP;
+	user = &view.layout->user;
+	kread_init(&k, view.mem, &view.space, READS_OF_FACTS);
+	err = check_task(&k, view.layout, task);
+	if (err)
+		return err;
+	if (user->task_start_time != LAYOUT_NONE &&
+	    kread_u64(&k, task->task + user->task_start_time, &facts.start_time))
+		facts.start_time = 0;
+	read_leader(&k, view.layout, task->task, &facts);
+	read_parent(&k, view.layout, task->task, &facts);
+	if (user->task_exit_state != LAYOUT_NONE &&
+	    !kread(&k, task->task + user->task_exit_state, &exit_state, sizeof(exit_state)))
+		facts.ended = exit_state;
+	*ret = facts;
+	return 0;
 }

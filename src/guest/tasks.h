@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* All processes of a guest, in the kernel's own list of them. */
+/* The tasks of a guest: all its processes, in the kernel's own list, and what is known of one. */
 #ifndef GUEST_TASKS_H
 #define GUEST_TASKS_H
 
@@ -17,5 +17,23 @@ typedef int guest_task_fn(void *ctx, const struct wire_task *task);
  * also happens when a process ends at this moment: what came before is good.
  */
 int guest_for_each_process(const struct guest *guest, guest_task_fn *fn, void *ctx);
+
+/* What the kernel knows of a task beside what a sample has. 0 and "" for what it does not say. */
+struct guest_task_facts {
+	u64 start_time;			/* ns of the guest's boot time; stays through execve() */
+	u64 leader;			/* struct task_struct of the process's main thread */
+	u64 leader_start_time;
+	char leader_comm[WIRE_COMM_LEN];	/* may lack the NUL, may hold anything */
+	bool has_parent;		/* .parent is known */
+	s32 parent;			/* pid of the process that made its own; 0: the kernel */
+	bool ended;			/* it has left its last function but the kernel's */
+};
+
+/*
+ * Reads about @task, as a sample has it. -ESTALE: no such task is there any more; else the errors
+ * of guest_process_read().
+ */
+int guest_task_read(const struct guest *guest, const struct wire_task *task,
+		    struct guest_task_facts *ret);
 
 #endif

@@ -447,9 +447,11 @@ static void make_btf(const struct build_guest *g, struct strbuf *out)
 						 { "self_exec_id", 0, BUILD_TASK_EXEC_ID, 0 },
 						 { "fs", 0, BUILD_TASK_FS, 0 },
 						 { "tasks", list, BUILD_TASK_LIST, 0 },
+						 { "real_parent", 0, BUILD_TASK_PARENT, 0 },
+						 { "exit_state", number, BUILD_TASK_EXIT_STATE, 0 },
 						 { "sas_ss_sp", 0, BUILD_TASK_ALT_STACK, 0 },
 						 { "sas_ss_size", 0, BUILD_TASK_ALT_STACK + 8,
-						   0 } }, 13);
+						   0 } }, 15);
 	make_struct(&b, "irq_stack", 16384, build_btf_array(&b, comm - 1, 16384),
 		    (struct build_btf_member[]){ { "stack", 0, 0, 0 } }, 1);
 	if (g->options.pcpu_hot)

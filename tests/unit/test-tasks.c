@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The list of a guest's processes, whole, torn and endless. */
+/* The list of a guest's processes, whole, torn and endless; and one task. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -120,11 +120,62 @@ static void test_hostile_list(void **state)
 	close_fixture(&f);
 }
 
+/* A thread, 205 of process 104, whose parent is 102. */
+static struct wire_task make_thread(struct fixture *f)
+{
+	struct wire_task task = { .task = build_object(&f->p, 256, 64), .tid = 205, .pid = 104 };
+
+	build_set_u32(&f->p, task.task + BUILD_TASK_PID, 205);
+	build_set_u32(&f->p, task.task + BUILD_TASK_TGID, 104);
+	build_set(&f->p, task.task + BUILD_TASK_START, 77);
+	build_set(&f->p, task.task + BUILD_TASK_LEADER, f->tasks[4]);
+	build_set(&f->p, task.task + BUILD_TASK_PARENT, f->tasks[2]);
+	build_set(&f->p, f->tasks[4] + BUILD_TASK_START, 66);
+	return task;
+}
+
+static void test_facts(void **state)
+{
+	struct guest_task_facts facts;
+	struct wire_task task, other;
+	struct fixture f;
+
+	(void)state;
+	open_fixture(&f);
+	task = make_thread(&f);
+	assert_int_equal(guest_task_read(f.guest, &task, &facts), 0);
+	assert_int_equal(facts.start_time, 77);
+	assert_int_equal(facts.leader, f.tasks[4]);
+	assert_int_equal(facts.leader_start_time, 66);
+	assert_string_equal(facts.leader_comm, "task-4");
+	assert_true(facts.has_parent);
+	assert_int_equal(facts.parent, 102);
+	assert_false(facts.ended);
+	build_set_u32(&f.p, task.task + BUILD_TASK_EXIT_STATE, 0x20);
+	assert_int_equal(guest_task_read(f.guest, &task, &facts), 0);
+	assert_true(facts.ended);
+	/* Pointers into nothing: what they lead to is not known, the rest is. */
+	build_set(&f.p, task.task + BUILD_TASK_LEADER, 0xdead000000000100);
+	build_set(&f.p, task.task + BUILD_TASK_PARENT, 8);
+	assert_int_equal(guest_task_read(f.guest, &task, &facts), 0);
+	assert_int_equal(facts.start_time, 77);
+	assert_int_equal(facts.leader_start_time, 0);
+	assert_string_equal(facts.leader_comm, "");
+	assert_false(facts.has_parent);
+	other = task;
+	other.tid++;
+	assert_int_equal(guest_task_read(f.guest, &other, &facts), -ESTALE);
+	other.task = 0xdead000000000100;
+	assert_int_equal(guest_task_read(f.guest, &other, &facts), -ESTALE);
+	close_fixture(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),
 		cmocka_unit_test(test_hostile_list),
+		cmocka_unit_test(test_facts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
