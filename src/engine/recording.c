@@ -16,7 +16,6 @@
 
 #define NO_TASK_PID 0xffffffffU	/* perf prints it as -1 */
 
-#define MAX_COMMS 262144	/* threads whose name is remembered; then from the start */
 #define MAX_MODULES 65536	/* records of modules: a guest can move its own about */
 
 /*
@@ -24,6 +23,8 @@
  * milliseconds to read, or some hundred of them on a slow or busy machine.
  */
 #define WAIT_NS 3000000000ULL
+
+#define LOOK_NS 100000000ULL	/* how often tasks are looked for that have ended */
 
 #define FOREIGN_MAX 16	/* so many samples in a row are another kernel, not a glitch */
 
@@ -35,7 +36,8 @@ struct recording {
 	struct userland *userland;
 	struct parked *parked;
 	struct unwinder unwinder;
-	struct hashmap comms;		/* (tid, pid) to hash of its last comm */
+	struct lives *lives;
+	u64 next_look;			/* ns */
 	struct hashmap modules;		/* start of each module already written */
 	struct accounting accounting;
 	struct symcache *symcache;	/* not owned */
@@ -159,6 +161,8 @@ int recording_create(const struct mem_reader *mem, const struct recording_option
 	if (!err)
 		err = create_writer(options, &recording->writer);
 	if (!err)
+		err = lives_create(recording->guest, recording->writer, &recording->lives);
+	if (!err)
 		err = create_userland(recording, options);
 	if (!err)
 		err = parked_create(&recording->parked);
@@ -179,7 +183,7 @@ void recording_destroy(struct recording *recording)
 	perfdata_writer_destroy(recording->writer);
 	callcheck_destroy(recording->callcheck);
 	guest_destroy(recording->guest);
-	hashmap_deinit(&recording->comms);
+	lives_destroy(recording->lives);
 	hashmap_deinit(&recording->modules);
 	free(recording);
 }
@@ -265,43 +269,12 @@ int recording_refresh(struct recording *recording)
 	return write_modules(recording, recording->now);
 }
 
-/* The guest's bytes as a string: its NUL may be missing. */
-static void copy_comm(const struct wire_sample *wire, char comm[WIRE_COMM_LEN + 1])
-{
-	static const char unknown[WIRE_COMM_LEN] = "[unknown]";
-
-	memcpy(comm, wire->flags & WIRE_F_TASK ? wire->task.comm : unknown, WIRE_COMM_LEN);
-	comm[WIRE_COMM_LEN] = '\0';
-}
-
 static void task_ids(const struct wire_sample *wire, u32 *ret_pid, u32 *ret_tid)
 {
 	bool task = wire->flags & WIRE_F_TASK;
 
 	*ret_pid = task ? (u32)wire->task.pid : NO_TASK_PID;
 	*ret_tid = task ? (u32)wire->task.tid : NO_TASK_PID;
-}
-
-/* A COMM record whenever a thread's name is new: first seen, renamed, or the tid used again. */
-static int enter_comm(struct recording *recording, const struct wire_sample *wire)
-{
-	char comm[WIRE_COMM_LEN + 1];
-	u64 hash, *last;
-	bool is_new;
-	u32 pid, tid;
-
-	task_ids(wire, &pid, &tid);
-	copy_comm(wire, comm);
-	hash = hash_bytes(comm, strlen(comm));
-	if (recording->comms.nr >= MAX_COMMS)
-		hashmap_clear(&recording->comms);
-	last = hashmap_put(&recording->comms, (u64)pid << 32 | tid, &is_new);
-	if (!last)
-		return -ENOMEM;
-	if (!is_new && *last == hash)
-		return 0;
-	*last = hash;
-	return perfdata_writer_comm(recording->writer, pid, tid, comm, false, wire->time);
 }
 
 /* Lays the chain out as the kernel does: a context marker before each part. */
@@ -458,12 +431,22 @@ static const void *try_again(void *ctx, const struct sample *sample, const void 
 	return NULL;
 }
 
+/* Ends of tasks, now and then. */
+static void look_around(struct recording *recording)
+{
+	if (recording->error || recording->now < recording->next_look)
+		return;
+	recording->next_look = recording->now + LOOK_NS;
+	recording->error = lives_look(recording->lives, recording->now);
+}
+
 int recording_catch_up(struct recording *recording, u64 now)
 {
 	struct catch_up catch_up = { .recording = recording, .now = now };
 	bool news = userland_collect(recording->userland);
 	u64 oldest = parked_oldest(recording->parked);
 
+	look_around(recording);
 	if (recording->error || oldest == UINT64_MAX || (!news && (now < oldest ||
 								   now - oldest < WAIT_NS)))
 		return recording->error;
@@ -489,9 +472,12 @@ void recording_stop_loading(struct recording *recording)
 static int enter(struct recording *recording, const struct wire_sample *wire)
 {
 	bool short_of = false;
-	int err = bear_no_memory(recording, userland_enter(recording->userland, wire), &short_of);
+	struct life life;
+	int err = bear_no_memory(recording, lives_enter(recording->lives, wire, &life), &short_of);
 
-	return err ? err : bear_no_memory(recording, enter_comm(recording, wire), &short_of);
+	return err ? err : bear_no_memory(recording,
+					  userland_enter(recording->userland, wire, &life),
+					  &short_of);
 }
 
 int recording_add(struct recording *recording, const struct sample *sample)

@@ -18,6 +18,8 @@ struct process {
 	u64 pid, mm;			/* by which samples name it */
 	struct guest_process *seen;	/* NULL: could not be read */
 	struct object **objects;	/* owned: what each mapping shows, NULL: not asked yet */
+	u64 life;			/* number of the one that .seen is of */
+	bool told;			/* what it has mapped was written, in this life */
 	u64 next_check;			/* ns */
 	u64 used;			/* ns, of the last sample */
 };
@@ -27,7 +29,6 @@ struct userland {
 	struct objects *objects;
 	VEC(struct process *) processes;
 	struct hashmap by_mm;		/* pid and mm to index + 1 of .processes */
-	struct hashmap mm_of;		/* pid to the mm that it had last */
 	struct userland_counts counts;
 
 	/* What the lookups are about; .current NULL: nothing. */
@@ -35,7 +36,8 @@ struct userland {
 	const struct wire_sample *wire;
 	const struct object *waits_for;
 	bool checked;			/* .current's list is that of this sample */
-	bool new_pid;			/* the first sample of that pid */
+	u64 since;			/* of .current's program: struct life */
+	bool forgot;			/* processes whose mappings were written */
 	int error;			/* of the writer, sticks */
 	u64 second;			/* of the last read of a process */
 	unsigned int reads;		/* in that second */
@@ -78,7 +80,6 @@ void userland_destroy(struct userland *userland)
 		process_destroy(*process);
 	vec_deinit(&userland->processes);
 	hashmap_deinit(&userland->by_mm);
-	hashmap_deinit(&userland->mm_of);
 	objects_destroy(userland->objects);
 	free(userland);
 }
@@ -100,12 +101,12 @@ static int forget_old(struct userland *userland)
 {
 	size_t keep = userland->processes.nr / 2;
 
+	userland->forgot = true;
 	qsort(userland->processes.data, userland->processes.nr, sizeof(*userland->processes.data),
 	      by_use);
 	while (userland->processes.nr > keep)
 		process_destroy(userland->processes.data[--userland->processes.nr]);
 	hashmap_clear(&userland->by_mm);
-	hashmap_clear(&userland->mm_of);
 	for (size_t i = 0; i < keep; i++) {
 		struct process *process = userland->processes.data[i];
 		u64 *slot = hashmap_put(&userland->by_mm, key_of(process->pid, process->mm), NULL);
@@ -202,7 +203,7 @@ static int write_mapping(struct userland *userland, struct process *process, siz
 		 * What a process has when it is first seen it had before: samples of other vCPUs
 		 * that are a little older come later.
 		 */
-		.time = userland->new_pid ? 0 : userland->wire->time,
+		.time = process->told ? userland->wire->time : userland->since,
 	};
 	int err;
 
@@ -262,6 +263,7 @@ static int replace(struct userland *userland, struct process *process, struct gu
 {
 	_cleanup_(guest_process_destroy) struct guest_process *before = process->seen;
 	struct object **objects = calloc(seen->mappings.nr + 1, sizeof(*objects));
+	int err;
 
 	if (!objects) {
 		guest_process_destroy(seen);
@@ -272,9 +274,9 @@ static int replace(struct userland *userland, struct process *process, struct gu
 	process->objects = objects;
 	process->seen = seen;
 	userland->counts.partial += seen->partial;
-	/* A pid that is used again is another process. */
-	return write_new(userland, process,
-			 before && before->start_time == seen->start_time ? before : NULL);
+	err = write_new(userland, process, before);
+	process->told = true;
+	return err;
 }
 
 /*
@@ -329,26 +331,6 @@ static int check(struct userland *userland, struct process *process)
 	return read_process(userland, process);
 }
 
-/* A process that runs another program has other memory: a reader is to drop what it knew. */
-static int note_exec(struct userland *userland, const struct wire_task *task, u64 time)
-{
-	char comm[WIRE_COMM_LEN + 1] = "";
-	bool is_new;
-	u64 *mm = hashmap_put(&userland->mm_of, (u32)task->pid, &is_new);
-	u64 before;
-
-	if (!mm)
-		return -ENOMEM;
-	before = *mm;
-	*mm = task->mm;
-	userland->new_pid = is_new;
-	if (is_new || before == task->mm || task->tid != task->pid)
-		return 0;	/* another thread's name is not the process's */
-	memcpy(comm, task->comm, WIRE_COMM_LEN);
-	return perfdata_writer_comm(userland->options.writer, task->pid, task->pid, comm, true,
-				    time);
-}
-
 /* Memory is what a guest can make us run out of, now: next time it may be there. */
 static int keep_error(struct userland *userland, int err)
 {
@@ -369,7 +351,19 @@ static void leave(struct userland *userland)
 	userland->waits_for = NULL;
 }
 
-int userland_enter(struct userland *userland, const struct wire_sample *wire)
+/* What was seen of another process with that number, or of another program of it, is void. */
+static void set_life(struct userland *userland, struct process *process, const struct life *life)
+{
+	if (process->life != life->number) {
+		process_reset(process, process->pid, process->mm);
+		process->life = life->number;
+		process->told = userland->forgot && !life->since;
+	}
+	userland->since = life->since;
+}
+
+int userland_enter(struct userland *userland, const struct wire_sample *wire,
+		   const struct life *life)
 {
 	struct process *process;
 	int err;
@@ -379,9 +373,9 @@ int userland_enter(struct userland *userland, const struct wire_sample *wire)
 		return userland->error;
 	userland->wire = wire;
 	userland->checked = false;
-	err = note_exec(userland, &wire->task, wire->time);
+	err = find_process(userland, (u32)wire->task.pid, wire->task.mm, &process);
 	if (!err)
-		err = find_process(userland, (u32)wire->task.pid, wire->task.mm, &process);
+		set_life(userland, process, life);
 	if (!err && (wire->time >= process->next_check || !process->next_check))
 		err = check(userland, process);
 	if (err)

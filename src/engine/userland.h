@@ -9,6 +9,7 @@
 #ifndef ENGINE_USERLAND_H
 #define ENGINE_USERLAND_H
 
+#include "engine/lives.h"
 #include "engine/objects.h"
 #include "model/sample.h"
 #include "perfdata/writer.h"
@@ -41,7 +42,8 @@ DEFINE_CLEANUP(struct userland *, userland_destroy)
  * it. The errors are those of the writer, which stick: a process that cannot be read has no
  * mappings. -ENOMEM does not stick; nothing is known of the process then, until the next sample.
  */
-int userland_enter(struct userland *userland, const struct wire_sample *wire);
+int userland_enter(struct userland *userland, const struct wire_sample *wire,
+		   const struct life *life);
 
 /*
  * The same for a sample that was entered before and waited, and of whose process newer samples may

@@ -28,6 +28,7 @@ struct fixture {
 	struct perfdata_writer *writer;
 	struct userland *userland;
 	struct wire_sample wire;
+	struct life life;
 };
 
 static void create_writer(struct fixture *f)
@@ -59,6 +60,7 @@ static int setup(void **state)
 		.guest = f->guest, .writer = f->writer,
 	}, &f->userland), 0);
 	f->wire = build_program_wire(&f->program, NS_PER_S);
+	f->life = (struct life){ .number = 1 };
 	return 0;
 }
 
@@ -79,7 +81,7 @@ static int teardown(void **state)
 static void enter(struct fixture *f, u64 time)
 {
 	f->wire.time = time;
-	assert_int_equal(userland_enter(f->userland, &f->wire), 0);
+	assert_int_equal(userland_enter(f->userland, &f->wire, &f->life), 0);
 }
 
 static int find(struct fixture *f, u64 pc, s32 *ret_offset)
@@ -92,9 +94,9 @@ static int find(struct fixture *f, u64 pc, s32 *ret_offset)
 	return err;
 }
 
-/* Of the finished file: its records about processes. */
+/* Of the finished file: its records of mappings. */
 struct records {
-	unsigned int mmaps, execs, comms;
+	unsigned int mmaps;
 	char names[8][64];
 };
 
@@ -107,12 +109,8 @@ static void read_records(struct fixture *f, struct records *ret)
 	assert_int_equal(perfdata_writer_finish(f->writer), 0);
 	assert_int_equal(perfdata_reader_open(f->path, &reader, NULL), 0);
 	while (perfdata_reader_next(reader, &record) > 0) {
-		if (record.kind == PERFDATA_COMM) {
-			ret->comms++;
-			ret->execs += record.comm.exec;
-		} else if (record.kind == PERFDATA_MMAP && ret->mmaps < 8) {
+		if (record.kind == PERFDATA_MMAP && ret->mmaps < 8)
 			snprintf(ret->names[ret->mmaps++], 64, "%s", record.mmap.filename);
-		}
 	}
 }
 
@@ -141,7 +139,6 @@ static void test_rules(void **state)
 	assert_int_equal(records.mmaps, 2);	/* those that can be executed */
 	assert_string_equal(records.names[0], "/usr/libx.so");
 	assert_string_equal(records.names[1], "[JIT]");
-	assert_int_equal(records.execs, 0);
 }
 
 static void test_nothing_cached(void **state)
@@ -192,20 +189,34 @@ static void test_new_mapping(void **state)
 	assert_int_equal(records.mmaps, 3);
 }
 
-static void test_exec(void **state)
+/* Another program, or another process of that number: what it has is told again. */
+static void test_another_life(void **state)
 {
+	_cleanup_(perfdata_reader_close) struct perfdata_reader *reader = NULL;
 	struct fixture *f = *state;
 	struct userland_counts counts;
-	struct records records;
+	struct perfdata_record record;
+	unsigned int first = 0, second = 0;
 
 	enter(f, NS_PER_S);
+	enter(f, NS_PER_S + 5);
+	f->life = (struct life){ .number = 2, .since = NS_PER_S + 7 };
+	enter(f, NS_PER_S + 10);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.processes, 2);
+	assert_int_equal(counts.reread, 0);
 	f->wire.task.mm += 64;	/* no mm is there: it cannot be read */
 	enter(f, 2 * NS_PER_S);
 	userland_get_counts(f->userland, &counts);
-	assert_int_equal(counts.processes, 1);
 	assert_int_equal(counts.failed, 1);
-	read_records(f, &records);
-	assert_int_equal(records.execs, 1);
+	assert_int_equal(perfdata_writer_finish(f->writer), 0);
+	assert_int_equal(perfdata_reader_open(f->path, &reader, NULL), 0);
+	while (perfdata_reader_next(reader, &record) > 0) {
+		first += record.kind == PERFDATA_MMAP && !record.time;
+		second += record.kind == PERFDATA_MMAP && record.time == NS_PER_S + 7;
+	}
+	assert_int_equal(first, 2);
+	assert_int_equal(second, 2);
 }
 
 static void test_no_user_space(void **state)
@@ -289,6 +300,9 @@ static void test_loader_left(void **state)
 /* More processes than are kept: old ones are read again when they come back. */
 static void test_many(void **state)
 {
+	_cleanup_(perfdata_reader_close) struct perfdata_reader *reader = NULL;
+	unsigned int mmaps[2] = { 0 };
+	struct perfdata_record record;
 	struct fixture *f = *state;
 	struct userland_counts counts;
 	struct wire_task task = f->wire.task;
@@ -303,6 +317,13 @@ static void test_many(void **state)
 	userland_get_counts(f->userland, &counts);
 	assert_int_equal(counts.processes, 2);
 	assert_int_equal(counts.failed, USERLAND_MAX_PROCESSES);
+	/* What has been told before does not hold since ever. */
+	assert_int_equal(perfdata_writer_finish(f->writer), 0);
+	assert_int_equal(perfdata_reader_open(f->path, &reader, NULL), 0);
+	while (perfdata_reader_next(reader, &record) > 0)
+		mmaps[record.time == 2 * NS_PER_S] += record.kind == PERFDATA_MMAP;
+	assert_int_equal(mmaps[0], 2);
+	assert_int_equal(mmaps[1], 2);
 }
 
 /* Which a guest can bring about: it ends nothing, and nothing of it stays. */
@@ -316,7 +337,7 @@ static void test_no_memory(void **state)
 	build_program_cache(&f->program);
 	if (!starve_begin())
 		skip();
-	err = userland_enter(f->userland, &f->wire);
+	err = userland_enter(f->userland, &f->wire, &f->life);
 	find_err = find(f, TEXT + FUNCTION, &offset);
 	starve_end();
 	assert_int_equal(err, -ENOMEM);
@@ -344,7 +365,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(rules),	    TEST(nothing_cached), TEST(new_mapping),
-		TEST(exec),	    TEST(no_user_space),  TEST(many),
+		TEST(another_life), TEST(no_user_space),  TEST(many),
 		TEST(no_memory),
 		TEST(loader),	    TEST(loader_left),
 		cmocka_unit_test(test_counts_text),
