@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/cursor.h"
+#include "guest/file-ranges.h"
 #include "guest/guest-private.h"
 #include "guest/page-cache.h"
 
@@ -268,6 +269,16 @@ int guest_file_fill_from_process(const struct guest_file *file, const struct gue
 	return err;
 }
 
+static int read_all(const struct guest_file *file, const struct guest_process *process, u32 index,
+		    struct file_image *image)
+{
+	int err = guest_file_image_range(file, 0, file->size, image);
+
+	if (!err && file_image_missing(image))
+		err = guest_file_fill_from_process(file, process, index, image);
+	return err;
+}
+
 int guest_file_image(const struct guest *guest, const struct guest_process *process, u32 index,
 		     struct file_image **ret)
 {
@@ -280,13 +291,10 @@ int guest_file_image(const struct guest *guest, const struct guest_process *proc
 	err = guest_file_open(guest, &process->files.data[index], &file);
 	if (err)
 		return err;
-	if (file.size > GUEST_FILE_MAX_EAGER)
-		return -E2BIG;
 	err = file_image_create(file.size, &image);
 	if (!err)
-		err = guest_file_image_range(&file, 0, file.size, image);
-	if (!err && file_image_missing(image))
-		err = guest_file_fill_from_process(&file, process, index, image);
+		err = file.size > GUEST_FILE_MAX_EAGER ? file_ranges_read(&file, image) :
+		      read_all(&file, process, index, image);
 	if (err)
 		return err;
 	if (file_image_missing(image) == (file.size + PAGE - 1) / PAGE)

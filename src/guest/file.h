@@ -10,7 +10,7 @@
 #include "objfile/build-id.h"
 #include "objfile/file-image.h"
 
-#define GUEST_FILE_MAX_EAGER (64ULL << 20)	/* larger files are read in chosen ranges only */
+#define GUEST_FILE_MAX_EAGER (64ULL << 20)	/* of larger ones only parts: file-ranges.h */
 #define GUEST_VDSO_MAX_SIZE (64U << 10)
 
 /* A file whose pages can be read. No resources are held: it is a note of where they are. */
@@ -54,8 +54,9 @@ int guest_file_fill_from_process(const struct guest_file *file, const struct gue
 				 u32 index, struct file_image *image);
 
 /*
- * The whole file @index of @process as far as it is in memory, by the two above. -E2BIG: larger
- * than GUEST_FILE_MAX_EAGER; -ENODATA: not one page is there; the errors of guest_file_open().
+ * The file @index of @process as far as it is in memory, by the two above; of one larger than
+ * GUEST_FILE_MAX_EAGER what file_ranges_read() chooses. -E2BIG: larger than FILE_IMAGE_MAX_SIZE;
+ * -ENODATA: not one page is there; the errors of guest_file_open().
  */
 int guest_file_image(const struct guest *guest, const struct guest_process *process, u32 index,
 		     struct file_image **ret);

@@ -9,7 +9,7 @@
 #include "base/types.h"
 
 #define FILE_IMAGE_PAGE 4096
-#define FILE_IMAGE_MAX_SIZE (256ULL << 20)
+#define FILE_IMAGE_MAX_SIZE (1ULL << 30)	/* holes take no memory */
 
 struct file_image {
 	u8 *data;	/* owned; .size bytes, zeros where nothing is known */

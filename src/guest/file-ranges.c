@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The parts of a large ELF file that matter: by its segments, which are at its beginning and are
+ * what the loader reads, and by its section headers, when those are cached.
+ */
+#include "guest/file-ranges.h"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <string.h>
+
+#ifndef PT_GNU_SFRAME	/* binutils 2.40 */
+#define PT_GNU_SFRAME 0x6474e554
+#endif
+
+#define MAX_SEGMENTS 256
+#define MAX_SECTIONS 4096
+#define MAX_NOTES (64U << 10)
+#define MAX_DYNAMIC 4096
+#define MAX_NAME 24
+#define MAX_DYNAMIC_SYMBOLS (32ULL << 20)	/* with their hashes and names */
+
+struct reading {
+	const struct guest_file *file;
+	struct file_image *image;
+	u64 left;		/* bytes that may be read yet */
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[MAX_SEGMENTS];
+	unsigned int nr_segments;
+};
+
+/* Reads a range, or what is left of the allowance. */
+static int take(struct reading *r, u64 offset, u64 size)
+{
+	u64 part;
+	int err;
+
+	if (offset >= r->file->size)
+		return 0;
+	size = MIN(size, r->file->size - offset);
+	part = MIN(size, r->left);
+	err = guest_file_image_range(r->file, offset, part, r->image);
+	/* At least a page: tables of nothing are not free. */
+	r->left -= MIN(r->left, MAX(part, (u64)FILE_IMAGE_PAGE));
+	return err;
+}
+
+/* Bytes of the image. False: they are not there. */
+static bool get(const struct reading *r, u64 offset, void *out, size_t size)
+{
+	if (!file_image_has(r->image, offset, size))
+		return false;
+	memcpy(out, r->image->data + offset, size);
+	return true;
+}
+
+/* Reads them first. */
+static int fetch(struct reading *r, u64 offset, void *out, size_t size, bool *ret_there)
+{
+	int err = take(r, offset, size);
+
+	if (!err)
+		*ret_there = get(r, offset, out, size);
+	return err;
+}
+
+/* Where the address is in the file, and how much of its segment follows; size 0: nowhere. */
+static u64 find_address(const struct reading *r, u64 address, u64 *ret_size)
+{
+	*ret_size = 0;
+	for (unsigned int i = 0; i < r->nr_segments; i++) {
+		const Elf64_Phdr *segment = &r->segments[i];
+		u64 skip = address - segment->p_vaddr;
+
+		if (segment->p_type != PT_LOAD || skip >= segment->p_filesz ||
+		    segment->p_offset + skip < skip)
+			continue;
+		*ret_size = segment->p_filesz - skip;
+		return segment->p_offset + skip;
+	}
+	return 0;
+}
+
+/*
+ * .eh_frame_hdr, and from where it says that .eh_frame is to the end of what is loaded with it.
+ * Linkers write its pointer as a distance from itself in 4 bytes.
+ */
+static int take_frames(struct reading *r, const Elf64_Phdr *segment)
+{
+	u8 head[8];
+	u64 offset, size;
+	bool there;
+	s32 distance;
+	int err = take(r, segment->p_offset, segment->p_filesz);
+
+	if (!err)
+		err = fetch(r, segment->p_offset, head, sizeof(head), &there);
+	if (err || !there || head[1] != (DW_EH_PE_pcrel | DW_EH_PE_sdata4))
+		return err;
+	memcpy(&distance, head + 4, sizeof(distance));
+	offset = find_address(r, segment->p_vaddr + 4 + (s64)distance, &size);
+	return size ? take(r, offset, size) : 0;
+}
+
+struct symbol_places {
+	u64 symbols, strings, strings_size, hash;	/* addresses; 0: none */
+};
+
+static void take_entry(const Elf64_Dyn *entry, struct symbol_places *places)
+{
+	switch (entry->d_tag) {
+	case DT_SYMTAB:
+		places->symbols = entry->d_un.d_ptr;
+		break;
+	case DT_STRTAB:
+		places->strings = entry->d_un.d_ptr;
+		break;
+	case DT_STRSZ:
+		places->strings_size = entry->d_un.d_val;
+		break;
+	case DT_GNU_HASH:
+	case DT_HASH:
+		places->hash = entry->d_un.d_ptr;
+		break;
+	}
+}
+
+/* Linkers put hashes, symbols and names one behind the other, in this order. */
+static int take_symbols(struct reading *r, const struct symbol_places *places)
+{
+	u64 first = places->hash && places->hash < places->symbols ? places->hash :
+								    places->symbols;
+	u64 size, offset = find_address(r, first, &size), end = places->strings - first;
+
+	if (!places->symbols || !size || places->strings < first)
+		return 0;
+	end += MIN(places->strings_size, MAX_DYNAMIC_SYMBOLS);
+	return take(r, offset, MIN(MIN(size, end), MAX_DYNAMIC_SYMBOLS));
+}
+
+static int take_dynamic(struct reading *r, const Elf64_Phdr *segment)
+{
+	u64 nr = MIN(segment->p_filesz / sizeof(Elf64_Dyn), (u64)MAX_DYNAMIC);
+	struct symbol_places places = { 0 };
+	int err = take(r, segment->p_offset, nr * sizeof(Elf64_Dyn));
+
+	for (u64 i = 0; !err && i < nr; i++) {
+		Elf64_Dyn entry;
+
+		if (!get(r, segment->p_offset + i * sizeof(entry), &entry, sizeof(entry)) ||
+		    entry.d_tag == DT_NULL)
+			break;
+		take_entry(&entry, &places);
+	}
+	return err ? err : take_symbols(r, &places);
+}
+
+static int take_segment(struct reading *r, const Elf64_Phdr *segment)
+{
+	switch (segment->p_type) {
+	case PT_NOTE:
+		return take(r, segment->p_offset, MIN(segment->p_filesz, MAX_NOTES));
+	case PT_GNU_EH_FRAME:
+		return take_frames(r, segment);
+	case PT_GNU_SFRAME:
+		return take(r, segment->p_offset, segment->p_filesz);
+	case PT_DYNAMIC:
+		return take_dynamic(r, segment);
+	default:
+		return 0;
+	}
+}
+
+static int take_segments(struct reading *r)
+{
+	unsigned int nr = MIN(r->header.e_phnum, MAX_SEGMENTS);
+	bool there;
+	int err;
+
+	if (!nr || r->header.e_phentsize != sizeof(Elf64_Phdr))
+		return 0;
+	err = fetch(r, r->header.e_phoff, r->segments, nr * sizeof(*r->segments), &there);
+	if (err || !there)
+		return err;
+	r->nr_segments = nr;
+	for (unsigned int i = 0; !err && i < nr; i++)
+		err = take_segment(r, &r->segments[i]);
+	return err;
+}
+
+/* By name those whose type says little: of a program that was stripped they are not there. */
+static bool is_wanted(const char *name, u32 type)
+{
+	static const char *const names[] = {
+		".eh_frame", ".eh_frame_hdr", ".debug_frame", ".sframe", ".strtab", ".dynstr",
+		".shstrtab", ".gnu_debuglink", ".gnu_debugdata",
+	};
+
+	if (type == SHT_SYMTAB || type == SHT_DYNSYM || type == SHT_NOTE)
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+static int take_section(struct reading *r, const Elf64_Shdr *section, const Elf64_Shdr *names)
+{
+	char name[MAX_NAME] = "";
+	u64 at = names->sh_offset + section->sh_name;
+
+	if (section->sh_type == SHT_NOBITS)
+		return 0;
+	if (at >= names->sh_offset && at < r->file->size)
+		get(r, at, name, MIN(sizeof(name) - 1, r->file->size - at));
+	return is_wanted(name, section->sh_type) ?
+	       take(r, section->sh_offset, section->sh_size) : 0;
+}
+
+static int take_sections(struct reading *r)
+{
+	u64 at = r->header.e_shoff, nr = r->header.e_shnum;
+	Elf64_Shdr names, section;
+	bool there;
+	int err;
+
+	if (!at || at > r->file->size || !nr || nr > MAX_SECTIONS ||
+	    r->header.e_shentsize != sizeof(section) || r->header.e_shstrndx >= nr)
+		return 0;
+	err = take(r, at, nr * sizeof(section));
+	if (!err)
+		err = fetch(r, at + r->header.e_shstrndx * sizeof(names), &names, sizeof(names),
+			    &there);
+	if (err || !there)
+		return err;
+	err = take(r, names.sh_offset, MIN(names.sh_size, (u64)MAX_NOTES));
+	for (u64 i = 0; !err && i < nr; i++)
+		if (get(r, at + i * sizeof(section), &section, sizeof(section)))
+			err = take_section(r, &section, &names);
+	return err;
+}
+
+int file_ranges_read(const struct guest_file *file, struct file_image *image)
+{
+	struct reading r = { .file = file, .image = image, .left = FILE_RANGES_MAX };
+	bool there;
+	int err = fetch(&r, 0, &r.header, sizeof(r.header), &there);
+
+	if (err || !there || memcmp(r.header.e_ident, ELFMAG, SELFMAG) ||
+	    r.header.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    r.header.e_ident[EI_DATA] != ELFDATA2LSB)
+		return err;
+	err = take_segments(&r);
+	return err ? err : take_sections(&r);
+}
