@@ -222,7 +222,10 @@ static int drop_row(void *ctx, u64 address, const struct cfi_row *row)
 	return 0;
 }
 
-/* Function number @i of .sframe. Its rows are run to see whether they are all there. */
+/*
+ * Function number @i of .sframe. Its rows are run to see whether they are all there; where they are
+ * repeated, once.
+ */
 static int find_sframe_function(struct builder *b, u32 i)
 {
 	struct function function = { .section = &b->object.sframe, .offset = i };
@@ -237,6 +240,8 @@ static int find_sframe_function(struct builder *b, u32 i)
 	function.size = found.size;
 	if (!found.size)
 		return 0;
+	if (found.repeat)
+		found.size = MIN(found.size, found.repeat);
 	err = sframe_function_run(&b->sframe, &found, &b->budget, drop_row, NULL);
 	if (err == -E2BIG)
 		return err;

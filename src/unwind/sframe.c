@@ -6,6 +6,7 @@
 #define ABI_AMD64 3		/* little-endian */
 #define HEADER_SIZE 28
 #define F_START_PCREL 4
+#define PIECE_WORK 16		/* in rows: what each piece costs beside its rows, and more */
 
 /* A function's record. */
 #define FUNCTION_SIZE_1 17
@@ -234,9 +235,9 @@ static int run_piece(struct run *run, u64 end)
 	u64 rows_end = run->sframe->rows + run->sframe->rows_size;
 	int err = 0;
 
-	if (!*run->budget)
+	if (*run->budget < PIECE_WORK)
 		return -E2BIG;
-	--*run->budget;
+	*run->budget -= PIECE_WORK;
 	cursor_init(&run->c, section->data + function->rows, rows_end - function->rows);
 	run->next = run->piece;
 	for (u32 i = 0; i < function->nr_rows && !err; i++)

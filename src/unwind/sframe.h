@@ -42,7 +42,8 @@ int sframe_function_read(const struct sframe *sframe, u32 i, struct sframe_funct
 /*
  * Hands out the rows of @function, addresses ascending from its start and inside it; where it has
  * none, CFI_ROW_UNDEFINED, which is also the last one where a mistake breaks it off (-EBADMSG,
- * -ENODATA for a hole). Rows, and pieces, are taken off *@budget; -E2BIG when it is used up.
+ * -ENODATA for a hole). Rows are taken off *@budget, 16 more for each piece; -E2BIG when it is used
+ * up.
  */
 int sframe_function_run(const struct sframe *sframe, const struct sframe_function *function,
 			u64 *budget, cfi_row_fn fn, void *ctx);

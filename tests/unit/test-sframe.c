@@ -320,14 +320,14 @@ static void test_limits(void **state)
 	add_plain(&w.build, TEXT, 1, 1);
 	assert_int_equal(open_section(&w), 0);
 	assert_int_equal(sframe_function_read(&w.sframe, 0, &function), 0);
-	for (u64 budget = 0; budget <= 6; budget++) {
+	for (u64 budget = 0; budget <= 21; budget++) {
 		u64 left = budget;
 
 		w.rows.nr = 0;
 		assert_int_equal(sframe_function_run(&w.sframe, &function, &left, take_row,
-						     &w.rows), budget < 5 ? -E2BIG : 0);
-		assert_int_equal(w.rows.nr, budget ? MIN(budget - 1, 4U) : 0);
-		assert_int_equal(left, budget ? budget - 1 - w.rows.nr : 0);
+						     &w.rows), budget < 20 ? -E2BIG : 0);
+		assert_int_equal(w.rows.nr, budget < 16 ? 0 : MIN(budget - 16, 4U));
+		assert_int_equal(left, budget < 16 ? budget : budget - 16 - w.rows.nr);
 	}
 	for (int limit = 1; limit <= 4; limit++) {
 		u64 budget = 100;
@@ -346,13 +346,13 @@ static void test_limits(void **state)
 	w.build.version = 2;
 	assert_int_equal(open_section(&w), 0);
 	assert_int_equal(sframe_function_read(&w.sframe, 0, &function), 0);
-	for (u64 budget = 0; budget < 50; budget++) {
+	for (u64 budget = 0; budget < 1000; budget += 7) {
 		u64 left = budget;
 
 		w.rows.nr = w.rows.limit = 0;
 		assert_int_equal(sframe_function_run(&w.sframe, &function, &left, take_row,
 						     &w.rows), -E2BIG);
-		assert_int_equal(w.rows.nr, budget);
+		assert_int_equal(w.rows.nr, budget / 16);
 	}
 	world_deinit(&w);
 }
