@@ -125,11 +125,11 @@ static const void *bytes_at(const struct user_walk *w, const struct wire_stack *
 	return (const u8 *)w->sample->wire + stack->offset + skip;
 }
 
-/* In the stack that RSP is on, before any other: one may lie in a frame of another. */
-static const void *find_bytes(const struct user_walk *w, u64 addr, size_t size)
+/* In a stack that RSP is not on. */
+static const void *find_bytes_elsewhere(const struct user_walk *w, u64 addr, size_t size)
 {
 	const struct wire_sample *wire = w->sample->wire;
-	const void *bytes = w->stack ? bytes_at(w, w->stack, addr, size) : NULL;
+	const void *bytes = NULL;
 
 	for (unsigned int i = 0; i < wire->nr_stacks && !bytes; i++)
 		if (wire->stacks[i].kind == WIRE_STACK_USER && !(w->left & 1U << i))
@@ -137,14 +137,22 @@ static const void *find_bytes(const struct user_walk *w, u64 addr, size_t size)
 	return bytes;
 }
 
-static enum stop_reason read_stack(const struct user_walk *w, u64 addr, void *out, size_t size)
+/*
+ * In the stack that RSP is on, before any other: one may lie in a frame of another. Inline, as the
+ * size is a constant and most of a walk is here.
+ */
+static inline __attribute__((always_inline)) enum stop_reason
+read_stack(const struct user_walk *w, u64 addr, void *out, size_t size)
 {
-	const void *bytes;
+	const void *bytes = NULL;
 
 	if (addr % sizeof(u64) || addr >= USER_TOP)
 		return STOP_BAD_POINTER;
-	bytes = find_bytes(w, addr, size);
-	if (!bytes)
+	if (likely(w->stack))
+		bytes = bytes_at(w, w->stack, addr, size);
+	if (unlikely(!bytes))
+		bytes = find_bytes_elsewhere(w, addr, size);
+	if (unlikely(!bytes))
 		return missing_reason(w, addr);
 	memcpy(out, bytes, size);
 	return STOP_NONE;
