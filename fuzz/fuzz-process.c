@@ -8,6 +8,7 @@
 #include "build-patches.h"
 #include "build-process.h"
 #include "guest/file.h"
+#include "guest/tasks.h"
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
@@ -82,6 +83,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct build_patches patches = { .start = BUILD_OBJECTS };
 	struct guest_process *process = NULL;
+	struct guest_task_facts facts;
 	struct wire_task task;
 	struct target *t;
 	u64 stamp;
@@ -94,6 +96,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	patches.size = t->p.next - BUILD_OBJECTS;
 	build_patches_apply(&patches, data + 1, size - 1);
 	guest_process_stamp(t->guest, &task, &stamp);
+	guest_task_read(t->guest, &task, &facts);
 	if (!guest_process_read(t->guest, &task, &process))
 		check(process);
 	guest_process_destroy(process);

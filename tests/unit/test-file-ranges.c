@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <elf.h>
 #include <string.h>
 
+#include "build-large.h"
 #include "build-program.h"
 #include "guest/file-ranges.h"
 #include "symbols/elf-partial.h"
@@ -16,10 +16,10 @@
 
 #define MIB (1ULL << 20)
 #define PAGE 4096ULL
-#define SIZE (300 * MIB)
-#define CODE (200 * MIB)	/* where the file has what is mapped */
-#define SYMBOLS (298 * MIB)
-#define SECTIONS (299 * MIB)
+#define SIZE BUILD_LARGE_SIZE
+#define CODE BUILD_LARGE_CODE
+#define SYMBOLS BUILD_LARGE_SYMBOLS
+#define SECTIONS BUILD_LARGE_SECTIONS
 #define AT 0x7f1000000000ULL
 
 struct fixture {
@@ -28,9 +28,7 @@ struct fixture {
 	struct guest_process *process;
 	u64 inode;
 	u32 index;			/* of the file in .process */
-	Elf64_Ehdr header;
-	Elf64_Phdr segments[8];
-	Elf64_Shdr sections[5];
+	struct build_large large;
 };
 
 static void put(struct fixture *f, u64 offset, const void *data, size_t size)
@@ -48,55 +46,15 @@ static void put(struct fixture *f, u64 offset, const void *data, size_t size)
 	}
 }
 
-/* What the program's library has, but for its head, far into the file. */
-static void make_headers(struct fixture *f)
-{
-	const struct strbuf *file = &f->program.file;
-	static const Elf64_Shdr sections[] = {
-		{ 0 },
-		{ .sh_type = SHT_SYMTAB, .sh_offset = SYMBOLS, .sh_size = 2 * sizeof(Elf64_Sym),
-		  .sh_link = 2, .sh_entsize = sizeof(Elf64_Sym) },
-		{ .sh_name = 1, .sh_type = SHT_STRTAB, .sh_offset = SYMBOLS + PAGE, .sh_size = 16 },
-		{ .sh_name = 9, .sh_type = SHT_STRTAB, .sh_offset = SYMBOLS + 2 * PAGE,
-		  .sh_size = 64 },
-		{ .sh_name = 19, .sh_type = SHT_PROGBITS, .sh_offset = 100 * MIB,
-		  .sh_size = 90 * MIB },
-	};
-
-	memcpy(&f->header, file->data, sizeof(f->header));
-	assert_true(f->header.e_phnum <= ARRAY_SIZE(f->segments));
-	memcpy(f->segments, file->data + f->header.e_phoff,
-	       f->header.e_phnum * sizeof(f->segments[0]));
-	for (unsigned int i = 0; i < f->header.e_phnum; i++)
-		f->segments[i].p_offset += CODE;
-	memcpy(f->sections, sections, sizeof(sections));
-	f->header.e_phoff = sizeof(f->header);
-	f->header.e_shoff = SECTIONS;
-	f->header.e_shnum = ARRAY_SIZE(sections);
-	f->header.e_shentsize = sizeof(sections[0]);
-	f->header.e_shstrndx = 3;
-}
-
 static void put_all(struct fixture *f)
 {
-	static const char names[64] = "\0.strtab\0.shstrtab\0.rodata", strings[16] = "\0function";
-	const Elf64_Sym symbols[2] = {
-		{ 0 },
-		{ .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1,
-		  .st_value = BUILD_PROGRAM_FUNCTION, .st_size = 64 },
-	};
-	u8 head[4096] = { 0 };
+	static u8 pages[BUILD_LARGE_PAGES][4096];
 
-	memcpy(head, &f->header, sizeof(f->header));
-	memcpy(head + sizeof(f->header), f->segments, sizeof(f->segments));
-	put(f, 0, head, sizeof(head));
-	put(f, CODE, f->program.file.data, f->program.file.len);
-	put(f, SYMBOLS, symbols, sizeof(symbols));
-	put(f, SYMBOLS + PAGE, strings, sizeof(strings));
-	put(f, SYMBOLS + 2 * PAGE, names, sizeof(names));
-	put(f, SECTIONS, f->sections, sizeof(f->sections));
-	for (u64 at = 120 * MIB; at < 121 * MIB; at += PAGE)	/* of no use to anybody */
-		put(f, at, names, sizeof(names));
+	build_large_pages(&f->large, &f->program.file, pages);
+	for (size_t i = 0; i < BUILD_LARGE_PAGES; i++)
+		put(f, build_large_offsets[i], pages[i], PAGE);
+	for (u64 at = 120 * MIB; at < 121 * MIB; at += 16 * PAGE)	/* of no use to anybody */
+		put(f, at, pages[0], PAGE);
 }
 
 static int setup(void **state)
@@ -121,7 +79,7 @@ static int setup(void **state)
 	assert_int_equal(guest_process_read(f->guest, &task, &f->process), 0);
 	assert_non_null(guest_process_find(f->process, GVA(AT)));
 	f->index = guest_process_find(f->process, GVA(AT))->file;
-	make_headers(f);
+	build_large_init(&f->large, &f->program.file);
 	return 0;
 }
 
@@ -200,20 +158,20 @@ static void test_lies(void **state)
 			_cleanup_(file_image_destroy) struct file_image *image = NULL;
 			u64 value = values[i];
 
-			make_headers(f);
+			build_large_init(&f->large, &f->program.file);
 			if (which == 0)
-				f->header.e_shoff = value;
+				f->large.header.e_shoff = value;
 			else if (which == 1)
-				f->header.e_phoff = value;
+				f->large.header.e_phoff = value;
 			else if (which == 2)
-				f->header.e_phnum = f->header.e_shnum = value;
+				f->large.header.e_phnum = f->large.header.e_shnum = value;
 			else if (which == 3)
-				f->header.e_shstrndx = value;
+				f->large.header.e_shstrndx = value;
 			for (unsigned int at = 0; at < 5 && which >= 4; at++) {
-				f->segments[at].p_offset = which == 4 ? value : CODE;
-				f->segments[at].p_filesz = which == 5 ? value : PAGE;
-				f->sections[at].sh_offset = which == 6 ? value : SYMBOLS;
-				f->sections[at].sh_size = which == 7 ? value : PAGE;
+				f->large.segments[at].p_offset = which == 4 ? value : CODE;
+				f->large.segments[at].p_filesz = which == 5 ? value : PAGE;
+				f->large.sections[at].sh_offset = which == 6 ? value : SYMBOLS;
+				f->large.sections[at].sh_size = which == 7 ? value : PAGE;
 			}
 			put_all(f);
 			assert_int_equal(guest_file_image(f->guest, f->process, f->index, &image),
@@ -231,8 +189,8 @@ static void test_bounds(void **state)
 	_cleanup_(file_image_destroy) struct file_image *image = NULL;
 	u64 pfn = build_folio(p, f->inode, 0, 0), reads;
 
-	f->sections[1].sh_offset = 0;
-	f->sections[1].sh_size = SIZE;
+	f->large.sections[1].sh_offset = 0;
+	f->large.sections[1].sh_size = SIZE;
 	put_all(f);
 	/* The same page in all places, of which each says that it is the first. */
 	build_set(p, build_page(pfn) + BUILD_PAGE_INDEX, 0);
