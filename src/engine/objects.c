@@ -216,6 +216,11 @@ struct object *objects_get(struct objects *objects, const struct guest_process *
 	return NULL;
 }
 
+size_t objects_nr(const struct objects *objects)
+{
+	return objects->all.nr;
+}
+
 const struct build_id *object_build_id(const struct object *object)
 {
 	return &object->build_id;

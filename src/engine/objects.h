@@ -71,6 +71,9 @@ DEFINE_CLEANUP(struct objects *, objects_destroy)
 struct object *objects_get(struct objects *objects, const struct guest_process *process,
 			   const struct guest_mapping *mapping);
 
+/* How many there are. */
+size_t objects_nr(const struct objects *objects);
+
 /* None when it has none or it is not known. */
 const struct build_id *object_build_id(const struct object *object);
 

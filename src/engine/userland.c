@@ -11,6 +11,7 @@
 
 #define CHECK_NS 20000000ULL	/* how long a list of mappings is believed */
 #define MAX_READS 256		/* of processes in a second */
+#define FILES_PER_READ 4	/* new ones, whose build ids are read, count as a process */
 #define MAX_RECORDS 2000000	/* of mappings in one recording */
 #define RETRY_NS 200000000ULL	/* after a read that failed */
 
@@ -263,6 +264,7 @@ static int replace(struct userland *userland, struct process *process, struct gu
 {
 	_cleanup_(guest_process_destroy) struct guest_process *before = process->seen;
 	struct object **objects = calloc(seen->mappings.nr + 1, sizeof(*objects));
+	size_t nr_objects = objects_nr(userland->objects);
 	int err;
 
 	if (!objects) {
@@ -275,6 +277,7 @@ static int replace(struct userland *userland, struct process *process, struct gu
 	process->seen = seen;
 	userland->counts.partial += seen->partial;
 	err = write_new(userland, process, before);
+	userland->reads += (objects_nr(userland->objects) - nr_objects) / FILES_PER_READ;
 	process->told = true;
 	return err;
 }

@@ -354,53 +354,47 @@ static int read_elf_header(read_fn *read, const void *source, struct elf_facts *
 	return 0;
 }
 
-/* The place of the notes in segment @i; -ENOENT when it is no segment of notes. */
-static int find_notes(read_fn *read, const void *source, const struct elf_facts *elf, u32 i,
-		      u64 *ret_offset, u64 *ret_size)
+/* The place of the notes in a segment. False: it is no segment of notes. */
+static bool find_notes(const struct elf_facts *elf, const u8 *segment, u64 *ret_offset,
+		       u64 *ret_size)
 {
-	union {
-		Elf64_Phdr wide;
-		Elf32_Phdr narrow;
-	} segment;
-	int err = read(source, elf->offset + (u64)i * elf->size, &segment, elf->size);
+	Elf64_Phdr wide;
+	Elf32_Phdr narrow;
 
-	if (err)
-		return err;
-	if (segment.wide.p_type != PT_NOTE)	/* at the same place in both */
-		return -ENOENT;
-	*ret_offset = elf->wide ? segment.wide.p_offset : segment.narrow.p_offset;
-	*ret_size = elf->wide ? segment.wide.p_filesz : segment.narrow.p_filesz;
-	return *ret_size && *ret_size <= MAX_NOTES ? 0 : -ENOENT;
+	if (elf->wide)
+		memcpy(&wide, segment, sizeof(wide));
+	else
+		memcpy(&narrow, segment, sizeof(narrow));
+	*ret_offset = elf->wide ? wide.p_offset : narrow.p_offset;
+	*ret_size = elf->wide ? wide.p_filesz : narrow.p_filesz;
+	return (elf->wide ? wide.p_type : narrow.p_type) == PT_NOTE && *ret_size;
 }
 
+/* MAX_NOTES of them in all, and all headers at once: who asks does so for every file it sees. */
 static int read_build_id(read_fn *read, const void *source, struct build_id *ret)
 {
+	_cleanup_free_ u8 *notes = malloc(MAX_NOTES);
+	u8 segments[MAX_SEGMENTS * sizeof(Elf64_Phdr)];
+	u64 left = MAX_NOTES, offset, size;
 	struct elf_facts elf;
-	int err = read_elf_header(read, source, &elf), missing = 0;
+	int err = notes ? read_elf_header(read, source, &elf) : -ENOMEM, missing = 0;
 
 	if (err)
 		return err;
-	for (u32 i = 0; i < MIN(elf.nr, MAX_SEGMENTS); i++) {
-		_cleanup_free_ u8 *notes = NULL;
-		u64 offset, size;
-
-		err = find_notes(read, source, &elf, i, &offset, &size);
-		if (err == -ENOENT)
+	elf.nr = MIN(elf.nr, MAX_SEGMENTS);
+	err = elf.nr ? read(source, elf.offset, segments, elf.nr * elf.size) : -ENOENT;
+	for (u32 i = 0; i < elf.nr && !err; i++) {
+		if (!find_notes(&elf, segments + i * elf.size, &offset, &size) || size > left)
 			continue;
-		if (err)
-			return err;
-		notes = malloc(size);
-		if (!notes)
-			return -ENOMEM;
+		left -= size;
 		err = read(source, offset, notes, size);
 		if (err == -ENODATA)
 			missing = err;
-		else if (err)
-			return err;
-		else if (!build_id_from_notes(notes, size, false, ret))
+		else if (!err && !build_id_from_notes(notes, size, false, ret))
 			return 0;
+		err = err == -ENODATA ? 0 : err;
 	}
-	return missing ? missing : -ENOENT;
+	return err ? err : missing ? missing : -ENOENT;
 }
 
 int guest_file_build_id(const struct guest_file *file, struct build_id *ret)

@@ -446,6 +446,33 @@ static void test_build_id(void **state)
 	close_fixture(&f);
 }
 
+/* As many notes as there may be segments, each as large as they may be: a few pages are read. */
+static void test_many_notes(void **state)
+{
+	static Elf64_Phdr segments[256];
+	const Elf64_Ehdr header = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+		.e_phoff = 64, .e_phnum = 0xffff, .e_phentsize = sizeof(Elf64_Phdr),
+	};
+	const u64 gpa = BUILD_DATA_PFN * PAGE;
+	struct build_id id = { 0 };
+	struct fixture f;
+	u64 reads;
+
+	(void)state;
+	open_sized(&f, 70 * PAGE);
+	build_cache_fill(&f.p, f.inode, 0, 70, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(segments); i++)
+		segments[i] = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = 8 * PAGE,
+					    .p_filesz = 16 * PAGE };
+	mem_fake_set(f.build.mem, GPA(gpa), &header, sizeof(header));
+	mem_fake_set(f.build.mem, GPA(gpa + 64), segments, sizeof(segments));
+	reads = mem_fake_reads(f.build.mem);
+	assert_int_equal(guest_file_build_id(&f.file, &id), -ENOENT);
+	assert_in_range(mem_fake_reads(f.build.mem) - reads, 16, 30 * 8);
+	close_fixture(&f);
+}
+
 static void test_vdso(void **state)
 {
 	const u64 vdso = 0x7fff00000000, gpa = (BUILD_DATA_PFN + 100) * PAGE;
@@ -541,6 +568,7 @@ int main(void)
 		cmocka_unit_test(test_large_file),
 		cmocka_unit_test(test_from_process),
 		cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_many_notes),
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_untouched_vdso),
 		cmocka_unit_test(test_read_errors),
