@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * bench-userland: what following a guest's processes takes. A guest in this process's memory runs
- * processes that have mapped what this very program has, libraries shared. Each read of guest memory
- * costs a process_vm_readv(), as of a live guest.
+ * processes that have mapped what this very program has, libraries shared. Each read of guest
+ * memory costs a process_vm_readv(), as of a live guest.
  *
  * First the time from nothing to a user frame with a name, step by step; then the memory that a
  * recording of 1, 10 and 100 such processes takes.
@@ -214,7 +214,8 @@ static void find_first_name(const struct guest *guest, const struct wire_task *t
 	symtab = read_symbols(image);
 	symbol = symtab_find(symtab, bench.libc_pc - mapping->start.addr + mapping->offset);
 	note(&steps->named, &start);
-	snprintf(steps->name, sizeof(steps->name), "%s", symbol ? symtab_name(symtab, symbol) : "?");
+	snprintf(steps->name, sizeof(steps->name), "%s",
+		 symbol ? symtab_name(symtab, symbol) : "?");
 }
 
 static u64 resident_kb(void)
@@ -271,8 +272,8 @@ static void report_memory(const struct wire_task *tasks, unsigned int nr)
 	for (unsigned int i = 0; i < 10 * nr; i++)
 		add_sample(recording, &tasks[i % nr], 1000000000ULL + i * 1000000ULL);
 	after = resident_kb();
-	printf("memory: %3u process%s %6llu KiB, beside %llu KiB of the recording without any\n", nr,
-	       nr == 1 ? ": " : "es:", (unsigned long long)(after - MIN(after, identified)),
+	printf("memory: %3u process%s %6llu KiB, beside %llu KiB of the recording without any\n",
+	       nr, nr == 1 ? ": " : "es:", (unsigned long long)(after - MIN(after, identified)),
 	       (unsigned long long)(identified - MIN(identified, before)));
 	recording_destroy(recording);
 }
