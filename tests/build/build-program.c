@@ -31,20 +31,41 @@ static void build_library(struct strbuf *ret)
 	segment->p_filesz = ret->len;
 }
 
-void build_program_cache_page(struct build_program *program, u64 index)
+static void cache_page(struct build_program *program, u64 inode, u64 index,
+		       const struct strbuf *bytes)
 {
 	struct build_process *p = &program->process;
-	u64 pfn = build_folio(p, program->inode, index, 0);
+	u64 pfn = build_folio(p, inode, index, 0);
 
-	check(mem_fake_set(program->guest.mem, GPA(pfn * PAGE), program->file.data + index * PAGE,
-			   MIN(PAGE, program->file.len - index * PAGE)));
-	build_cache_store(p, program->inode, index, 0, build_page(pfn));
+	check(mem_fake_set(program->guest.mem, GPA(pfn * PAGE), bytes->data + index * PAGE,
+			   MIN(PAGE, bytes->len - index * PAGE)));
+	build_cache_store(p, inode, index, 0, build_page(pfn));
+}
+
+void build_program_cache_page(struct build_program *program, u64 index)
+{
+	cache_page(program, program->inode, index, &program->file);
 }
 
 void build_program_cache(struct build_program *program)
 {
 	for (u64 i = 0; i * PAGE < program->file.len; i++)
 		build_program_cache_page(program, i);
+}
+
+u64 build_program_map(struct build_program *program, const char *name, const struct strbuf *bytes,
+		      u64 start)
+{
+	struct build_process *p = &program->process;
+	u64 file = build_named_file(p, name, 77, bytes->len);
+	u64 inode = build_get(p, file + BUILD_FILE_INODE);
+
+	build_vma(p, start, start + ALIGN_UP(bytes->len, PAGE), BUILD_VM_READ | BUILD_VM_EXEC,
+		  file, 0);
+	build_hang_mappings(p, 1, 0);
+	for (u64 i = 0; i * PAGE < bytes->len; i++)
+		cache_page(program, inode, i, bytes);
+	return inode;
 }
 
 void build_program_init(struct build_program *program)

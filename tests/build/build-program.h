@@ -30,6 +30,10 @@ void build_program_deinit(struct build_program *program);
 void build_program_cache_page(struct build_program *program, u64 index);
 void build_program_cache(struct build_program *program);
 
+/* Maps another file, "/usr/NAME" of @bytes, all of it cached, at @start. Its struct inode. */
+u64 build_program_map(struct build_program *program, const char *name, const struct strbuf *bytes,
+		      u64 start);
+
 /* A task of the process as a sample at the function's start has it, at @time. */
 struct wire_sample build_program_wire(const struct build_program *program, u64 time);
 

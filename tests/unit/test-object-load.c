@@ -43,26 +43,18 @@ static int setup(void **state)
 {
 	const struct build_elf spec = { .type = ET_DYN, .build_id = own, .note_in_segment = true };
 	struct fixture *f = calloc(1, sizeof(*f));
-	struct build_process *p;
 	const struct guest_mapping *mapping;
 	struct wire_task task;
 	struct vcpu_regs regs;
-	u64 file;
 
 	*state = f;
 	build_program_init(&f->program);
-	p = &f->program.process;
 	build_elf(&spec, &f->file);
-	file = build_named_file(p, "some.so", 77, f->file.len);
-	f->inode = build_get(p, file + BUILD_FILE_INODE);
-	build_vma(p, AT, AT + ALIGN_UP(f->file.len, PAGE), 5, file, 0);
-	build_hang_mappings(p, 1, 0);
-	for (u64 i = 0; i * PAGE < f->file.len; i++)
-		put_page(f, i);
+	f->inode = build_program_map(&f->program, "some.so", &f->file, AT);
 	regs = build_guest_regs(&f->program.guest);
 	assert_int_equal(guest_create(mem_fake_reader(f->program.guest.mem), NULL, &f->guest), 0);
 	assert_int_equal(guest_identify(f->guest, &regs, NULL), 0);
-	task = build_process_task(p);
+	task = build_process_task(&f->program.process);
 	assert_int_equal(guest_process_read(f->guest, &task, &f->process), 0);
 	mapping = guest_process_find(f->process, GVA(AT));
 	assert_non_null(mapping);

@@ -6,18 +6,16 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <arpa/inet.h>
 #include <ftw.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "build-elf.h"
+#include "mute-server.h"
 #include "symbols/sources.h"
 
 static const struct build_id wanted = { 20, { 0xab, 0xcd } };
@@ -315,43 +313,9 @@ static void test_modules(void **state)
 	assert_null(symbol_sources_problem(world->sources));
 }
 
-/* Nobody asked for servers: nothing is said of them. */
-/* A server that takes connections and says nothing, and what it does when somebody is there. */
-struct mute_server {
-	int fd;
-	u16 port;
-	atomic_bool *stop;
-	u64 stopped;	/* ns; 0: nobody came */
-};
-
-static void *serve_nothing(void *arg)
+static void set_stop(void *arg)
 {
-	struct mute_server *server = arg;
-	_cleanup_close_ int fd = accept(server->fd, NULL, NULL);
-	char c;
-
-	if (fd < 0)
-		return NULL;
-	server->stopped = clock_now_ns();
-	*server->stop = true;
-	while (read(fd, &c, 1) > 0)
-		;
-	return NULL;
-}
-
-static void open_server(struct mute_server *server)
-{
-	struct sockaddr_in at = {
-		.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
-	socklen_t size = sizeof(at);
-
-	server->fd = socket(AF_INET, SOCK_STREAM, 0);
-	assert_true(server->fd >= 0);
-	assert_int_equal(bind(server->fd, (struct sockaddr *)&at, sizeof(at)), 0);
-	assert_int_equal(listen(server->fd, 4), 0);
-	assert_int_equal(getsockname(server->fd, (struct sockaddr *)&at, &size), 0);
-	server->port = ntohs(at.sin_port);
+	*(atomic_bool *)arg = true;
 }
 
 static bool take_none(void *arg, struct elf_file *file)
@@ -367,35 +331,29 @@ static void test_stop(void **state)
 	struct world *world = *state;
 	atomic_bool stop = false;
 	struct symbol_query query = { .build_id = wanted, .path = "/bin/x", .stop = &stop };
-	struct mute_server server = { .stop = &stop };
+	struct mute_server server;
 	char url[64], folder[256];
-	pthread_t thread;
 
 	world->options.list = (struct symbol_source_list){
 		.order = { SYMBOL_SOURCE_DEBUGINFOD }, .nr = 1,
 	};
-	open_server(&server);
+	assert_int_equal(mute_server_start(&server, set_stop, &stop), 0);
 	snprintf(url, sizeof(url), "http://127.0.0.1:%u/", server.port);
 	snprintf(folder, sizeof(folder), "%s/client", world->dir);
 	setenv("DEBUGINFOD_URLS", url, 1);
 	setenv("DEBUGINFOD_CACHE_PATH", folder, 1);
-	assert_int_equal(pthread_create(&thread, NULL, serve_nothing, &server), 0);
 	assert_int_equal(symbol_sources_create(&world->options, &world->sources), 0);
 	assert_int_equal(symbol_sources_find(world->sources, &query, take_none, NULL), 0);
-	if (symbol_sources_problem(world->sources)) {
-		shutdown(server.fd, SHUT_RDWR);
-		pthread_join(thread, NULL);
-		skip();		/* the client's library is not installed */
-	}
-	shutdown(server.fd, SHUT_RDWR);
-	assert_int_equal(pthread_join(thread, NULL), 0);
-	assert_int_not_equal(server.stopped, 0);
-	assert_true(clock_now_ns() - server.stopped < 30000000000ULL);
-	close(server.fd);
+	mute_server_stop(&server);
 	unsetenv("DEBUGINFOD_URLS");
 	unsetenv("DEBUGINFOD_CACHE_PATH");
+	if (symbol_sources_problem(world->sources))
+		skip();		/* the client's library is not installed */
+	assert_int_not_equal(server.time, 0);
+	assert_true(clock_now_ns() - server.time < 30000000000ULL);
 }
 
+/* Nobody asked for servers: nothing is said of them. */
 static void test_no_debuginfod(void **state)
 {
 	struct world *world = *state;
