@@ -87,9 +87,9 @@ static u64 find_address(const struct reading *r, u64 address, u64 *ret_size)
  */
 static int take_frames(struct reading *r, const Elf64_Phdr *segment)
 {
-	u8 head[8];
+	u8 head[8] = { 0 };
 	u64 offset, size;
-	bool there;
+	bool there = false;
 	s32 distance;
 	int err = take(r, segment->p_offset, segment->p_filesz);
 
@@ -174,7 +174,7 @@ static int take_segment(struct reading *r, const Elf64_Phdr *segment)
 static int take_segments(struct reading *r)
 {
 	unsigned int nr = MIN(r->header.e_phnum, MAX_SEGMENTS);
-	bool there;
+	bool there = false;
 	int err;
 
 	if (!nr || r->header.e_phentsize != sizeof(Elf64_Phdr))
@@ -221,7 +221,7 @@ static int take_sections(struct reading *r)
 {
 	u64 at = r->header.e_shoff, nr = r->header.e_shnum;
 	Elf64_Shdr names, section;
-	bool there;
+	bool there = false;
 	int err;
 
 	if (!at || at > r->file->size || !nr || nr > MAX_SECTIONS ||
@@ -243,7 +243,7 @@ static int take_sections(struct reading *r)
 int file_ranges_read(const struct guest_file *file, struct file_image *image)
 {
 	struct reading r = { .file = file, .image = image, .left = FILE_RANGES_MAX };
-	bool there;
+	bool there = false;
 	int err = fetch(&r, 0, &r.header, sizeof(r.header), &there);
 
 	if (err || !there || memcmp(r.header.e_ident, ELFMAG, SELFMAG) ||
