@@ -252,7 +252,8 @@ static int note_program(struct lives *lives, struct task_life *task, const struc
 	u64 before = task->mm;
 
 	task->task = wire->task.task;
-	if (!wire->task.mm || before == wire->task.mm)
+	/* A kernel thread takes on others' memory, for a while. */
+	if (wire->flags & WIRE_F_KTHREAD || !wire->task.mm || before == wire->task.mm)
 		return 0;
 	task->mm = wire->task.mm;
 	if (!before || task->tid != task->pid)
@@ -346,7 +347,7 @@ static bool has_ended(const struct lives *lives, const struct task_life *task)
 
 	if (err)
 		return err == -ESTALE;
-	return facts.ended || facts.start_time != task->start_time;
+	return facts.ended || (task->start_time && facts.start_time != task->start_time);
 }
 
 /* Looks at one that was not sampled just now. */

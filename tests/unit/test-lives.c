@@ -223,6 +223,43 @@ static void test_ended(void **state)
 		  "comm 1234:1300 second @1000000051\n");
 }
 
+/* A task that could not be read at first is not another one when it can be. */
+static void test_unread(void **state)
+{
+	struct fixture *f = *state;
+	struct mem_fake *mem = f->program.guest.mem;
+	u64 task = f->program.process.task, mm = f->program.process.mm;
+
+	mem_fake_fail(mem, 0, -EFAULT);
+	enter(f, task, PID, PID, mm, "sh", NS_PER_S);
+	mem_fake_fail(mem, 0, -ESRCH);
+	assert_int_equal(lives_look(f->lives, NS_PER_S + 10), 0);
+	mem_fake_fail(mem, 0, 0);
+	assert_int_equal(lives_look(f->lives, NS_PER_S + 20), 0);
+	enter(f, task, PID, PID, mm, "sh", 3 * NS_PER_S);
+	expect(f, "fork 1234:1234 by -1:-1 @0\n"
+		  "comm 1234:1234 sh @0\n");
+}
+
+/* A kernel thread in the memory of one process after the other runs no other program. */
+static void test_borrowed_memory(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_sample wire = {
+		.flags = WIRE_F_TASK | WIRE_F_KTHREAD, .time = NS_PER_S,
+		.task = { .task = make_task(f, 50, 50, 7, 0), .pid = 50, .tid = 50,
+			  .comm = "vhost" },
+	};
+
+	for (u64 i = 0; i < 4; i++) {
+		wire.task.mm = i * 4096;
+		wire.time += 10;
+		assert_int_equal(lives_enter(f->lives, &wire, &f->life), 0);
+	}
+	expect(f, "fork 50:50 by 77:77 @0\n"
+		  "comm 50:50 vhost @0\n");
+}
+
 /* More than are remembered: nothing grows, and what may have been told before is told as new. */
 static void test_many(void **state)
 {
@@ -262,7 +299,8 @@ static void test_no_task(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(first_seen), TEST(exec), TEST(reused), TEST(ended), TEST(many), TEST(no_task),
+		TEST(first_seen), TEST(exec), TEST(reused), TEST(ended), TEST(unread),
+		TEST(borrowed_memory), TEST(many), TEST(no_task),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
