@@ -14,30 +14,38 @@
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 #define PAGE 4096ULL
+#define SIZE (3ULL << 20)	/* each input takes as long as it is large */
 #define AT 0x7f1000000000ULL
 
 static struct target {
 	struct build_program program;
 	struct guest *guest;
 	struct guest_process *process;
-	u32 index;			/* of the file */
+	struct guest_file file;
 	u64 pfn[BUILD_LARGE_PAGES];
 } target;
+
+static const struct guest_mapped_file *file_at(const struct guest_process *process, gva_t address)
+{
+	return &process->files.data[guest_process_find(process, address)->file];
+}
 
 static void init(struct target *t)
 {
 	struct build_process *p = &t->program.process;
 	struct wire_task task;
 	struct vcpu_regs regs;
+	struct build_large large;
 	u64 file, inode;
 
 	build_program_init(&t->program);
-	file = build_named_file(p, "big.so", 77, BUILD_LARGE_SIZE);
+	build_large_init(&large, SIZE, &t->program.file);
+	file = build_named_file(p, "big.so", 77, SIZE);
 	inode = build_get(p, file + BUILD_FILE_INODE);
-	build_vma(p, AT, AT + 0x20000, 5, file, BUILD_LARGE_CODE / PAGE);
+	build_vma(p, AT, AT + 0x20000, 5, file, large.code / PAGE);
 	build_hang_mappings(p, 1, 0);
 	for (size_t i = 0; i < BUILD_LARGE_PAGES; i++) {
-		u64 index = build_large_offsets[i] / PAGE;
+		u64 index = large.offsets[i] / PAGE;
 
 		t->pfn[i] = build_folio(p, inode, index, 0);
 		build_cache_store(p, inode, index, 0, build_page(t->pfn[i]));
@@ -46,9 +54,9 @@ static void init(struct target *t)
 	task = build_process_task(p);
 	if (guest_create(mem_fake_reader(t->program.guest.mem), NULL, &t->guest) ||
 	    guest_identify(t->guest, &regs, NULL) ||
-	    guest_process_read(t->guest, &task, &t->process))
+	    guest_process_read(t->guest, &task, &t->process) ||
+	    guest_file_open(t->guest, file_at(t->process, GVA(AT)), &t->file))
 		abort();
-	t->index = guest_process_find(t->process, GVA(AT))->file;
 }
 
 static void use(const struct file_image *image)
@@ -84,9 +92,10 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		data += part;
 		size -= part;
 	}
-	if (!guest_file_image(t->guest, t->process, t->index, &image)) {
+	if (file_image_create(SIZE, &image))
+		abort();
+	if (!file_ranges_read(&t->file, image))
 		use(image);
-		file_image_destroy(image);
-	}
+	file_image_destroy(image);
 	return 0;
 }

@@ -22,9 +22,9 @@ int write_seeds(void)
 	int err;
 
 	build_program_init(&program);
-	build_large_init(&large, &program.file);
+	build_large_init(&large, 3 << 20, &program.file);
 	err = write_seed("whole", &large, &program.file);
-	large.sections[1].sh_size = BUILD_LARGE_SIZE;
+	large.sections[1].sh_size = large.size;
 	if (!err)
 		err = write_seed("table", &large, &program.file);
 	large.segments[0].p_type = PT_DYNAMIC;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A file of 300 MiB with few pages. */
+/* A large file with few pages. */
 #include "build-large.h"
 
 #include <string.h>
@@ -8,40 +8,53 @@
 
 #define PAGE 4096ULL
 
-const u64 build_large_offsets[BUILD_LARGE_PAGES] = {
-	0, BUILD_LARGE_CODE, BUILD_LARGE_CODE + PAGE, BUILD_LARGE_CODE + 2 * PAGE,
-	BUILD_LARGE_SYMBOLS, BUILD_LARGE_SYMBOLS + PAGE, BUILD_LARGE_SYMBOLS + 2 * PAGE,
-	BUILD_LARGE_SECTIONS,
-};
-
-void build_large_init(struct build_large *large, const struct strbuf *library)
+static void choose_places(struct build_large *large, u64 size)
 {
-	static const Elf64_Shdr sections[] = {
+	large->size = size;
+	large->code = ALIGN_DOWN(size / 3 * 2, PAGE);
+	large->symbols = ALIGN_DOWN(size - size / 150, PAGE);
+	large->sections_at = ALIGN_DOWN(size - size / 300, PAGE);
+	for (u64 i = 0; i < 3; i++) {
+		large->offsets[1 + i] = large->code + i * PAGE;
+		large->offsets[4 + i] = large->symbols + i * PAGE;
+	}
+	large->offsets[7] = large->sections_at;
+}
+
+static void make_sections(struct build_large *large)
+{
+	const Elf64_Shdr sections[] = {
 		{ 0 },
-		{ .sh_type = SHT_SYMTAB, .sh_offset = BUILD_LARGE_SYMBOLS,
+		{ .sh_type = SHT_SYMTAB, .sh_offset = large->symbols,
 		  .sh_size = 2 * sizeof(Elf64_Sym), .sh_link = 2,
 		  .sh_entsize = sizeof(Elf64_Sym) },
-		{ .sh_name = 1, .sh_type = SHT_STRTAB, .sh_offset = BUILD_LARGE_SYMBOLS + PAGE,
+		{ .sh_name = 1, .sh_type = SHT_STRTAB, .sh_offset = large->symbols + PAGE,
 		  .sh_size = 16 },
-		{ .sh_name = 9, .sh_type = SHT_STRTAB, .sh_offset = BUILD_LARGE_SYMBOLS + 2 * PAGE,
+		{ .sh_name = 9, .sh_type = SHT_STRTAB, .sh_offset = large->symbols + 2 * PAGE,
 		  .sh_size = 64 },
-		{ .sh_name = 19, .sh_type = SHT_PROGBITS, .sh_offset = 100ULL << 20,
-		  .sh_size = 90ULL << 20 },
+		{ .sh_name = 19, .sh_type = SHT_PROGBITS, .sh_offset = large->size / 3,
+		  .sh_size = large->size / 4 },
 	};
 
+	memcpy(large->sections, sections, sizeof(sections));
+}
+
+void build_large_init(struct build_large *large, u64 size, const struct strbuf *library)
+{
 	memset(large, 0, sizeof(*large));
+	choose_places(large, size);
+	make_sections(large);
 	memcpy(&large->header, library->data, sizeof(large->header));
 	if (large->header.e_phnum > ARRAY_SIZE(large->segments))
 		abort();
 	memcpy(large->segments, library->data + large->header.e_phoff,
 	       large->header.e_phnum * sizeof(large->segments[0]));
 	for (unsigned int i = 0; i < large->header.e_phnum; i++)
-		large->segments[i].p_offset += BUILD_LARGE_CODE;
-	memcpy(large->sections, sections, sizeof(sections));
+		large->segments[i].p_offset += large->code;
 	large->header.e_phoff = sizeof(large->header);
-	large->header.e_shoff = BUILD_LARGE_SECTIONS;
-	large->header.e_shnum = ARRAY_SIZE(sections);
-	large->header.e_shentsize = sizeof(sections[0]);
+	large->header.e_shoff = large->sections_at;
+	large->header.e_shnum = ARRAY_SIZE(large->sections);
+	large->header.e_shentsize = sizeof(large->sections[0]);
 	large->header.e_shstrndx = 3;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A file of 300 MiB, all holes but for the few pages that matter: the head, what is mapped as code
- * far into it, symbols and section headers near its end.
+ * A large file, all holes but for the few pages that matter: the head, what is mapped as code far
+ * into it, symbols and section headers near its end.
  */
 #ifndef BUILD_LARGE_H
 #define BUILD_LARGE_H
@@ -10,23 +10,24 @@
 
 #include "base/strbuf.h"
 
-#define BUILD_LARGE_SIZE (300ULL << 20)
-#define BUILD_LARGE_CODE (200ULL << 20)		/* where the file has what is mapped */
-#define BUILD_LARGE_SYMBOLS (298ULL << 20)	/* then their names, and those of sections */
-#define BUILD_LARGE_SECTIONS (299ULL << 20)
 #define BUILD_LARGE_PAGES 8
 
 struct build_large {
+	u64 size;
+	u64 code;		/* where the file has what is mapped */
+	u64 symbols;		/* then their names, and those of sections */
+	u64 sections_at;
+	u64 offsets[BUILD_LARGE_PAGES];	/* of the pages */
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[8];
 	Elf64_Shdr sections[5];
 };
 
-/* Where the pages are in the file. */
-extern const u64 build_large_offsets[BUILD_LARGE_PAGES];
-
-/* The headers for what @library, of build_cfi_file(), has. They may be changed then. */
-void build_large_init(struct build_large *large, const struct strbuf *library);
+/*
+ * The headers of a file of @size bytes, 3 MiB or more, for what @library, of build_cfi_file(), has.
+ * They may be changed then.
+ */
+void build_large_init(struct build_large *large, u64 size, const struct strbuf *library);
 void build_large_pages(const struct build_large *large, const struct strbuf *library,
 		       u8 pages[BUILD_LARGE_PAGES][4096]);
 

@@ -16,10 +16,10 @@
 
 #define MIB (1ULL << 20)
 #define PAGE 4096ULL
-#define SIZE BUILD_LARGE_SIZE
-#define CODE BUILD_LARGE_CODE
-#define SYMBOLS BUILD_LARGE_SYMBOLS
-#define SECTIONS BUILD_LARGE_SECTIONS
+#define SIZE (300 * MIB)
+#define CODE (200 * MIB)
+#define SYMBOLS (298 * MIB)
+#define SECTIONS (299 * MIB)
 #define AT 0x7f1000000000ULL
 
 struct fixture {
@@ -52,7 +52,7 @@ static void put_all(struct fixture *f)
 
 	build_large_pages(&f->large, &f->program.file, pages);
 	for (size_t i = 0; i < BUILD_LARGE_PAGES; i++)
-		put(f, build_large_offsets[i], pages[i], PAGE);
+		put(f, f->large.offsets[i], pages[i], PAGE);
 	for (u64 at = 120 * MIB; at < 121 * MIB; at += 16 * PAGE)	/* of no use to anybody */
 		put(f, at, pages[0], PAGE);
 }
@@ -79,7 +79,7 @@ static int setup(void **state)
 	assert_int_equal(guest_process_read(f->guest, &task, &f->process), 0);
 	assert_non_null(guest_process_find(f->process, GVA(AT)));
 	f->index = guest_process_find(f->process, GVA(AT))->file;
-	build_large_init(&f->large, &f->program.file);
+	build_large_init(&f->large, SIZE, &f->program.file);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ static void test_lies(void **state)
 			_cleanup_(file_image_destroy) struct file_image *image = NULL;
 			u64 value = values[i];
 
-			build_large_init(&f->large, &f->program.file);
+			build_large_init(&f->large, SIZE, &f->program.file);
 			if (which == 0)
 				f->large.header.e_shoff = value;
 			else if (which == 1)
