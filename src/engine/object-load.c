@@ -4,6 +4,9 @@
 
 #include "base/errors.h"
 #include "base/log.h"
+#include "symbols/elf-partial.h"
+
+#define DEBUG_FILE_MAX (64U << 20)	/* bytes; what is larger is mostly DWARF */
 
 static bool is_vdso(const struct object_load *load)
 {
@@ -62,6 +65,13 @@ static int read_image(const struct object_load *load, struct file_image **ret)
 	return guest_file_image(load->guest, load->process, 0, ret);
 }
 
+/* Whether other sources may have the rules that are lacking. */
+static bool object_state_is_short(enum object_state state)
+{
+	return state == OBJECT_NEW || state == OBJECT_PARTIAL || state == OBJECT_MISSING ||
+	       state == OBJECT_LIMIT;
+}
+
 /* What has another build id than it had is something else by now, or a lie. */
 static int check_build_id(struct object_load *load, const struct file_image *image)
 {
@@ -74,6 +84,19 @@ static int check_build_id(struct object_load *load, const struct file_image *ima
 	return build_id_equal(&load->build_id, &found) ? 0 : -EBADMSG;
 }
 
+/* Whether the guest's memory has the file's .symtab. */
+static bool has_symtab(const struct file_image *image)
+{
+	struct elf_partial partial;
+	bool has;
+
+	if (elf_partial_init(&partial, image))
+		return false;
+	has = partial.symtab == ELF_PART_WHOLE;
+	elf_partial_deinit(&partial);
+	return has;
+}
+
 static void load_from_guest(struct object_load *load)
 {
 	_cleanup_(file_image_destroy) struct file_image *image = NULL;
@@ -84,6 +107,7 @@ static void load_from_guest(struct object_load *load)
 		err = check_build_id(load, image);
 	if (!err) {
 		store_image(load, image);
+		load->named = has_symtab(image);
 		err = cfi_table_from_image(image, &table);
 	}
 	if (err)
@@ -93,26 +117,60 @@ static void load_from_guest(struct object_load *load)
 										OBJECT_FROM_GUEST);
 }
 
+static void store_file(struct object_load *load, const struct elf_file *file,
+		       enum symcache_kind kind)
+{
+	size_t size;
+	const void *bytes = elf_file_bytes(file, &size);
+
+	if (load->cache && elf_file_is_whole(file))
+		load->store_failed = symcache_add_file(load->cache, &load->build_id, kind,
+						       path_of(load), bytes, size);
+}
+
+/* Symbols that were split off the file, as distributions do with most. */
+static void take_debug_file(struct object_load *load, const struct elf_file *file)
+{
+	size_t size;
+
+	if (load->named || !elf_file_has_symtab(file))
+		return;
+	load->named = true;
+	if (elf_file_bytes(file, &size) && size <= DEBUG_FILE_MAX)
+		store_file(load, file, SYMCACHE_DEBUG);
+}
+
+/* The file itself. Where a debug file's segments are in it, that does not say. */
+static void take_whole_file(struct object_load *load, const struct elf_file *file)
+{
+	struct cfi_table *table;
+	size_t size;
+	void *bytes = elf_file_bytes(file, &size);
+
+	if (!bytes)
+		return;
+	if (object_state_is_short(load->state) &&
+	    !cfi_table_from_memory(bytes, size, false, &table))
+		set_table(load, table, OBJECT_FROM_FILE);
+	if (!elf_file_is_partial(file))
+		store_file(load, file, SYMCACHE_ELF);
+	load->named |= elf_file_has_symtab(file);
+}
+
 /*
- * A file of the object's build id. A whole one goes into the cache, too: who reads the recording
- * elsewhere has nothing but that.
+ * A file of the object's build id. It goes into the cache, too: who reads the recording elsewhere
+ * has nothing but that.
  */
 static bool take_file(void *arg, struct elf_file *file)
 {
 	_cleanup_(elf_file_close) struct elf_file *owned = file;
 	struct object_load *load = arg;
-	struct cfi_table *table;
-	size_t size;
-	void *bytes = elf_file_bytes(owned, &size);
 
-	/* Where a debug file's segments are in the object's own file, it does not say. */
-	if (!bytes || elf_file_is_debug(file) || cfi_table_from_memory(bytes, size, false, &table))
-		return false;
-	set_table(load, table, OBJECT_FROM_FILE);
-	if (load->cache && elf_file_is_whole(file))
-		load->store_failed = symcache_add_file(load->cache, &load->build_id, SYMCACHE_ELF,
-						       path_of(load), bytes, size);
-	return true;
+	if (elf_file_is_debug(owned))
+		take_debug_file(load, owned);
+	else
+		take_whole_file(load, owned);
+	return load->named && !object_state_is_short(load->state);
 }
 
 static void load_from_sources(struct object_load *load)
@@ -129,17 +187,16 @@ static void load_from_sources(struct object_load *load)
 		symbol_sources_find(load->sources, &query, take_file, load);
 }
 
-bool object_state_is_short(enum object_state state)
+bool object_load_is_short(const struct object_load *load)
 {
-	return state == OBJECT_NEW || state == OBJECT_PARTIAL || state == OBJECT_MISSING ||
-	       state == OBJECT_LIMIT;
+	return object_state_is_short(load->state) || (!load->named && load->state != OBJECT_BAD);
 }
 
 void object_load_run(struct object_load *load)
 {
 	if (load->guest)
 		load_from_guest(load);
-	if (!is_vdso(load) && object_state_is_short(load->state))
+	if (!is_vdso(load) && object_load_is_short(load))
 		load_from_sources(load);
 	if (load->state == OBJECT_NEW)
 		load->state = OBJECT_MISSING;

@@ -43,13 +43,14 @@ struct object_load {
 	/* What came of it. */
 	enum object_state state;
 	struct cfi_table *table;	/* owned; NULL: none */
+	bool named;			/* all its functions have names, not only exports */
 	bool store_failed;		/* symbols that could not be put into the cache */
 };
 
 void object_load_run(struct object_load *load);
 void object_load_deinit(struct object_load *load);
 
-/* Whether other sources may have what is lacking. */
-bool object_state_is_short(enum object_state state);
+/* Whether other sources may have what is lacking: rules, or names. */
+bool object_load_is_short(const struct object_load *load);
 
 #endif

@@ -281,7 +281,7 @@ static bool wants_fetch(const struct objects *objects, const struct object *obje
 {
 	return objects->options.servers && !objects->no_servers && !object->fetched &&
 	       object->build_id.size && job->load.mapping.kind == GUEST_MAPPING_FILE &&
-	       object_state_is_short(object->state);
+	       object_load_is_short(&job->load);
 }
 
 /* Takes @job over, which is done. */
