@@ -31,6 +31,15 @@ runs_on() {
 	check "$2: the guest runs on" test "$(work "$1")" -gt "$before"
 }
 
+# recording FILE: until the recorder, whose words go to FILE, says what it takes
+recording() {
+	for _ in $(seq 300); do
+		! grep -q 'kvmprof: event ' "$1" || return 0
+		sleep 0.1
+	done
+	fail "a recording begins" "$(cat "$1")"
+}
+
 # nothing_left DIR WHAT
 nothing_left() {
 	same "$2: nothing is left behind" "" "$(ls -A "$1")"
@@ -64,7 +73,8 @@ contains "it names the file" "$tap_output" "no/such/perf.data"
 # Ctrl-C ends cleanly; a command's end ends it, with the command's status.
 "$KVMPROF" record --vm one -o interrupted.data >said 2>&1 &
 recorder=$!
-sleep 3
+recording said
+sleep 1
 kill -INT "$recorder"
 wait "$recorder"
 same "SIGINT: status" 0 $?
@@ -91,7 +101,8 @@ done
 # What comes while recording is followed.
 "$KVMPROF" record -a -F 499 -o all.data >said 2>&1 &
 recorder=$!
-sleep 2
+recording said
+sleep 1
 # qmp WHAT COMMAND ARGUMENTS
 qmp() {
 	check "$1" "$lab" guest qmp one "{\"execute\":\"$2\",\"arguments\":{$3}}"
@@ -123,7 +134,8 @@ check "record -a: few samples with unknown slots" test "${outside:-0}" -lt 500
 # The guest ends while it is recorded.
 "$KVMPROF" record --vm one -F 499 -o gone.data >said 2>&1 &
 recorder=$!
-sleep 3
+recording said
+sleep 1
 "$lab" guest stop one
 same "guest one stops" 0 $?
 wait "$recorder"
