@@ -16,8 +16,8 @@
 #include "arch/x86-call.h"
 #include "base/clock.h"
 #include "base/errors.h"
-#include "base/hashmap.h"
 #include "build-sample.h"
+#include "callers.h"
 #include "unwind/cfi-table.h"
 #include "unwind/unwind.h"
 
@@ -48,69 +48,20 @@ struct bench {
 
 static struct bench bench;
 
-/* Functions of different frames that call each other until the stack is deep enough. */
-
-typedef u64 (*call_fn)(u64 random, char *top, struct shot *shot);
-static u64 call_small(u64 random, char *top, struct shot *shot);
-static u64 call_saved(u64 random, char *top, struct shot *shot);
-static u64 call_large(u64 random, char *top, struct shot *shot);
-static u64 call_variable(u64 random, char *top, struct shot *shot);
-
-static __attribute__((noinline)) void take(struct shot *shot)
+static __attribute__((noinline)) void take(void *arg)
 {
 	static const u8 order[] = {
 		X86_R8, X86_R9, X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15, X86_RDI,
 		X86_RSI, X86_RBP, X86_RBX, X86_RDX, X86_RAX, X86_RCX, X86_RSP,
 	};
 	static ucontext_t context;	/* large: not on the stack that is copied */
+	struct shot *shot = arg;
 
 	getcontext(&context);
 	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
 		shot->gpr[order[i]] = context.uc_mcontext.gregs[i];
 	shot->pc = context.uc_mcontext.gregs[REG_RIP];
 	memcpy(shot->stack, (void *)(uintptr_t)shot->gpr[X86_RSP], sizeof(shot->stack));
-}
-
-static __attribute__((noinline)) u64 call_next(u64 random, char *top, struct shot *shot)
-{
-	static const call_fn fns[] = { call_small, call_saved, call_large, call_variable };
-	char here;
-
-	if (top - &here > WIRE_MAX_STACK_BYTES + 1024) {
-		take(shot);
-		return 0;
-	}
-	random = hash_u64(random);
-	return fns[random % ARRAY_SIZE(fns)](random, top, shot) + 1;
-}
-
-static __attribute__((noinline)) u64 call_small(u64 random, char *top, struct shot *shot)
-{
-	return call_next(random + 1, top, shot) ^ random;
-}
-
-static __attribute__((noinline)) u64 call_saved(u64 random, char *top, struct shot *shot)
-{
-	u64 a = random * 3, b = random * 5, c = random * 7, d = random * 11;
-
-	a += call_next(a, top, shot);
-	return (a ^ b) + (c ^ d) + b * c;
-}
-
-static __attribute__((noinline)) u64 call_large(u64 random, char *top, struct shot *shot)
-{
-	volatile u64 locals[30];
-
-	locals[random % ARRAY_SIZE(locals)] = random;
-	return call_next(random, top, shot) + locals[random % ARRAY_SIZE(locals)];
-}
-
-static __attribute__((noinline)) u64 call_variable(u64 random, char *top, struct shot *shot)
-{
-	volatile u64 *locals = __builtin_alloca(8 * (random % 16 + 1));
-
-	locals[0] = random;
-	return call_next(random, top, shot) + locals[0];
 }
 
 static int find_user_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
@@ -399,7 +350,8 @@ static int bench_init(struct bench *b)
 		return -errno;
 	dl_iterate_phdr(find_self, b);
 	for (u32 i = 0; i < NR_STACKS; i++)
-		call_next(i, &top, &b->shots[i]);
+		callers_call(i, &(struct callers){ &top, WIRE_MAX_STACK_BYTES + 1024, take,
+						   &b->shots[i] });
 	err = cfi_table_from_file(fd, &b->table);
 	return err ? err : peer_init(b);
 }
