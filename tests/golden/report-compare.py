@@ -6,7 +6,8 @@ Compared are the header lines, and each entry with its call graph. Of what perf 
 order of entries and of branches that weigh the same, only the weights' order is: entries are
 compared as a set, and so are the lines of a call graph that is not the same as it stands. perf
 writes " (inlined)" after "[...]" from memory that it did not initialise, and perf 6.1 mistakes some
-stubs of the linker's: neither their names count nor how wide these make the last column.
+stubs of the linker's: neither their names count nor how wide these make the last column. What perf
+puts behind names of data, the distance of the first address of an entry, is left out.
 """
 import re
 import sys
@@ -22,6 +23,7 @@ def read(path):
         for line in lines:
             line = line.rstrip("\n").replace("[...] (inlined)", "[...]")
             line = re.sub(r"\S+@plt", "@plt", line)
+            line = re.sub(r"\+0x[0-9a-f]+$", "", line)
             if line == "# Accounting:":
                 break
             entry = ENTRY.match(line)
