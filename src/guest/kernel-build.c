@@ -53,6 +53,9 @@ enum symbol_id {
 	SYM_VSYSCALL_MODE,
 	SYM_INIT_TASK,
 	SYM_BPF_KALLSYMS,
+	SYM_TRAMPOLINES,
+	SYM_KPROBE_SLOTS,
+	SYM_OPTPROBE_SLOTS,
 	SYM_NR,
 };
 
@@ -95,6 +98,9 @@ static const char *const symbol_names[SYM_NR] = {
 	[SYM_VSYSCALL_MODE] = "vsyscall_mode",
 	[SYM_INIT_TASK] = "init_task",
 	[SYM_BPF_KALLSYMS] = "bpf_kallsyms",
+	[SYM_TRAMPOLINES] = "ftrace_ops_trampoline_list",
+	[SYM_KPROBE_SLOTS] = "kprobe_insn_slots",
+	[SYM_OPTPROBE_SLOTS] = "kprobe_optinsn_slots",
 };
 
 struct facts {
@@ -164,6 +170,13 @@ static void find_places(struct facts *facts)
 	set_place(facts, PLACE_VSYSCALL_MODE, SYM_VSYSCALL_MODE, 0);
 	set_place(facts, PLACE_INIT_TASK, SYM_INIT_TASK, 0);
 	set_place(facts, PLACE_BPF_KALLSYMS, SYM_BPF_KALLSYMS, 0);
+	set_place(facts, PLACE_TRAMPOLINES, SYM_TRAMPOLINES, 0);
+	if (layout->user.insn_cache_pages != LAYOUT_NONE) {
+		set_place(facts, PLACE_KPROBE_PAGES, SYM_KPROBE_SLOTS,
+			  layout->user.insn_cache_pages);
+		set_place(facts, PLACE_OPTPROBE_PAGES, SYM_OPTPROBE_SLOTS,
+			  layout->user.insn_cache_pages);
+	}
 	if (layout->hot_current_task != LAYOUT_NONE)
 		set_place(facts, PLACE_CURRENT_TASK, SYM_PCPU_HOT, layout->hot_current_task);
 	if (layout->hot_irq_stack != LAYOUT_NONE)

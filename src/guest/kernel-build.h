@@ -41,6 +41,9 @@ enum build_place_id {
 	PLACE_VSYSCALL_MODE,
 	PLACE_INIT_TASK,	/* the task that the list of all begins at */
 	PLACE_BPF_KALLSYMS,	/* list head of BPF programs and trampolines */
+	PLACE_TRAMPOLINES,	/* list head of ftrace's */
+	PLACE_KPROBE_PAGES,	/* list heads of pages with instructions that kprobes displaced */
+	PLACE_OPTPROBE_PAGES,
 	PLACE_NR,
 };
 

@@ -136,6 +136,18 @@ static const struct table tables[] = {
 		{ "name", 1, AT(ksym_name) },
 		{ "lnode.next", 8, AT(ksym_list) },
 	} },
+	{ "ftrace_ops", NO_BYTES, {
+		{ "trampoline", 8, AT(ftrace_trampoline) },
+		{ "trampoline_size", 8, AT(ftrace_trampoline_size) },
+		{ "list.next", 8, AT(ftrace_list) },
+	} },
+	{ "kprobe_insn_cache", NO_BYTES, {
+		{ "pages.next", 8, AT(insn_cache_pages) },
+	} },
+	{ "kprobe_insn_page", NO_BYTES, {
+		{ "list.next", 8, AT(insn_page_list) },
+		{ "insns", 8, AT(insn_page_code) },
+	} },
 };
 
 static u32 *field_at(struct user_layout *user, u32 field)

@@ -77,6 +77,10 @@ struct user_layout {
 	/* struct bpf_ksym */
 	u32 ksym_bytes;
 	u32 ksym_start, ksym_end, ksym_name, ksym_name_size, ksym_list;
+
+	/* struct ftrace_ops; struct kprobe_insn_cache and struct kprobe_insn_page */
+	u32 ftrace_trampoline, ftrace_trampoline_size, ftrace_list;
+	u32 insn_cache_pages, insn_page_list, insn_page_code;
 };
 
 /* Only u32: the cache stores it as an array of them. */

@@ -156,6 +156,11 @@ static void add_data_symbols(struct symbols *s, u32 nr_orc, size_t btf_size)
 	add_symbol(s, BUILD_GUEST_VARIABLES, 'D', "vmemmap_base");
 	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_VSYSCALL_MODE, 'd', "vsyscall_mode");
 	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_BPF_KALLSYMS, 'd', "bpf_kallsyms");
+	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_TRAMPOLINES, 'd',
+		   "ftrace_ops_trampoline_list");
+	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_KPROBE_SLOTS, 'D', "kprobe_insn_slots");
+	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_OPTPROBE_SLOTS, 'D',
+		   "kprobe_optinsn_slots");
 	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_GATE_VMA, 'd', "gate_vma");
 	add_symbol(s, BUILD_GUEST_VARIABLES + BUILD_GUEST_SPECIAL_OPS, 'd',
 		   "special_mapping_vmops");
@@ -406,20 +411,34 @@ static void make_page_structs(struct build_btf *b, u32 number, u32 pointer)
 		       2, false);
 }
 
-static void make_user_structs(struct build_btf *b, const struct build_guest *g, u32 number,
-			      u32 pointer, u32 list)
+static void make_code_structs(struct build_btf *b, u32 pointer, u32 list)
 {
 	u32 name = build_btf_array(b, build_btf_int(b, "char", 1, 8, 0), BUILD_KSYM_NAME_SIZE);
 
-	make_mm_structs(b, g, number, pointer);
-	make_maple_structs(b, pointer);
-	make_file_structs(b, g, number, pointer);
-	make_page_structs(b, number, pointer);
 	make_struct(b, "bpf_ksym", BUILD_KSYM_BYTES, pointer,
 		    (struct build_btf_member[]){ { "start", 0, 0, 0 },
 						 { "end", 0, 8, 0 },
 						 { "name", name, BUILD_KSYM_NAME, 0 },
 						 { "lnode", list, BUILD_KSYM_LIST, 0 } }, 4);
+	make_struct(b, "ftrace_ops", BUILD_OPS_BYTES, pointer,
+		    (struct build_btf_member[]){ { "trampoline", 0, BUILD_OPS_TRAMPOLINE, 0 },
+						 { "trampoline_size", 0, BUILD_OPS_SIZE, 0 },
+						 { "list", list, BUILD_OPS_LIST, 0 } }, 3);
+	make_struct(b, "kprobe_insn_cache", 48, pointer,
+		    (struct build_btf_member[]){ { "pages", list, BUILD_INSN_CACHE_PAGES, 0 } }, 1);
+	make_struct(b, "kprobe_insn_page", BUILD_INSN_PAGE_BYTES, pointer,
+		    (struct build_btf_member[]){ { "list", list, BUILD_INSN_PAGE_LIST, 0 },
+						 { "insns", 0, BUILD_INSN_PAGE_CODE, 0 } }, 2);
+}
+
+static void make_user_structs(struct build_btf *b, const struct build_guest *g, u32 number,
+			      u32 pointer, u32 list)
+{
+	make_mm_structs(b, g, number, pointer);
+	make_maple_structs(b, pointer);
+	make_file_structs(b, g, number, pointer);
+	make_page_structs(b, number, pointer);
+	make_code_structs(b, pointer, list);
 }
 
 static void make_btf(const struct build_guest *g, struct strbuf *out)

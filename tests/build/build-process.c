@@ -395,3 +395,23 @@ void build_cache_fill(struct build_process *p, u64 inode, u64 first, u64 nr, uns
 		build_cache_store(p, inode, index, order, build_page(pfn));
 	}
 }
+
+void build_list_add(struct build_process *p, u64 *place, u64 link)
+{
+	build_set(p, *place, link);
+	*place = link;
+}
+
+struct guest *build_process_identify(const struct build_process *p)
+{
+	struct vcpu_regs regs = build_guest_regs(p->g);
+	struct guest *guest;
+
+	if (guest_create(mem_fake_reader(p->g->mem), NULL, &guest))
+		return NULL;
+	if (guest_identify(guest, &regs, NULL)) {
+		guest_destroy(guest);
+		return NULL;
+	}
+	return guest;
+}

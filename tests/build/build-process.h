@@ -8,6 +8,7 @@
 #define BUILD_PROCESS_H
 
 #include "build-guest-image.h"
+#include "guest/guest.h"
 #include "model/wire.h"
 
 #define BUILD_OBJECTS 0xffff888100000000ULL	/* guest address of the area */
@@ -50,6 +51,10 @@ enum {
 
 	BUILD_KSYM_NAME = 16, BUILD_KSYM_NAME_SIZE = 128, BUILD_KSYM_LIST = 144,
 	BUILD_KSYM_BYTES = 200,
+	BUILD_OPS_TRAMPOLINE = 0x80, BUILD_OPS_SIZE = 0x88, BUILD_OPS_LIST = 0x90,
+	BUILD_OPS_BYTES = 0xc0,
+	BUILD_INSN_CACHE_PAGES = 24, BUILD_INSN_PAGE_LIST = 0, BUILD_INSN_PAGE_CODE = 16,
+	BUILD_INSN_PAGE_BYTES = 48,
 };
 
 /* vm_flags */
@@ -82,6 +87,12 @@ u64 build_object(struct build_process *p, size_t size, size_t align);
 void build_set(struct build_process *p, u64 address, u64 value);
 void build_set_u32(struct build_process *p, u64 address, u32 value);
 u64 build_get(const struct build_process *p, u64 address);
+
+/* Makes the word at *@place, a list's head or last link, lead to @link, which is *@place then. */
+void build_list_add(struct build_process *p, u64 *place, u64 link);
+
+/* What is read of the guest, identified; NULL when it cannot be. To guest_destroy(). */
+struct guest *build_process_identify(const struct build_process *p);
 
 /* @parent 0: its own, as a mount's root is. */
 u64 build_dentry(struct build_process *p, u64 parent, const char *name);

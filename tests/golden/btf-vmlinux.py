@@ -12,7 +12,8 @@ from vmlinux import cached_kernels, extract, sections  # pylint: disable=wrong-i
 # What kvmprof reads, and every so many of all the others.
 WANTED = {"task_struct", "module", "mod_kallsyms", "pcpu_hot", "mm_struct", "vm_area_struct",
           "maple_range_64", "maple_arange_64", "file", "backing_file", "path", "dentry", "mount",
-          "inode", "super_block", "address_space", "xa_node", "page", "bpf_ksym"}
+          "inode", "super_block", "address_space", "xa_node", "page", "bpf_ksym",
+          "ftrace_ops", "kprobe_insn_cache", "kprobe_insn_page"}
 STEP = 7
 ALIASES = {"TYPEDEF", "CONST", "VOLATILE", "RESTRICT", "TYPE_TAG"}
 

@@ -25,7 +25,6 @@ struct fixture {
 static void open_fixture(struct fixture *f)
 {
 	struct build_guest_options options = build_guest_release(6);
-	struct vcpu_regs regs;
 	u64 place;
 
 	build_guest_init(&f->build, &options);
@@ -42,14 +41,11 @@ static void open_fixture(struct fixture *f)
 		build_set_u32(&f->p, f->tasks[i] + BUILD_TASK_PID, 100 + i);
 		build_set_u32(&f->p, f->tasks[i] + BUILD_TASK_TGID, 100 + i);
 		build_set(&f->p, f->tasks[i] + BUILD_TASK_MM, i ? f->p.mm : 0);
-		build_set(&f->p, place, f->tasks[i] + BUILD_TASK_LIST);
-		place = f->tasks[i] + BUILD_TASK_LIST;
+		build_list_add(&f->p, &place, f->tasks[i] + BUILD_TASK_LIST);
 	}
-	build_set(&f->p, place, f->head);
-	regs = build_guest_regs(&f->build);
-	assert_int_equal(guest_create(mem_fake_reader(f->build.mem), NULL, &f->guest), 0);
-	assert_int_equal(guest_for_each_process(f->guest, NULL, NULL), -ENOENT);
-	assert_int_equal(guest_identify(f->guest, &regs, NULL), 0);
+	build_list_add(&f->p, &place, f->head);
+	f->guest = build_process_identify(&f->p);
+	assert_non_null(f->guest);
 }
 
 static void close_fixture(struct fixture *f)
@@ -100,6 +96,19 @@ static void test_list(void **state)
 	assert_int_equal(seen.nr, 3);
 	build_set(&f.p, f.head, f.head);
 	walk(&f, 0, 0);
+	close_fixture(&f);
+}
+
+static void test_not_identified(void **state)
+{
+	struct guest *guest;
+	struct fixture f;
+
+	(void)state;
+	open_fixture(&f);
+	assert_int_equal(guest_create(mem_fake_reader(f.build.mem), NULL, &guest), 0);
+	assert_int_equal(guest_for_each_process(guest, NULL, NULL), -ENOENT);
+	guest_destroy(guest);
 	close_fixture(&f);
 }
 
@@ -174,6 +183,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_not_identified),
 		cmocka_unit_test(test_hostile_list),
 		cmocka_unit_test(test_facts),
 	};
