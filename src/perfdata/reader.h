@@ -38,6 +38,7 @@ enum perfdata_kind {
 	PERFDATA_FORK,
 	PERFDATA_EXIT,
 	PERFDATA_LOST,
+	PERFDATA_KSYMBOL,
 	PERFDATA_OTHER,
 };
 
@@ -81,6 +82,13 @@ struct perfdata_record {
 		struct {
 			u64 id, lost;
 		} lost;
+		struct {		/* code that the kernel made itself, or freed */
+			u64 start;
+			u32 len;
+			u16 type;	/* PERF_RECORD_KSYMBOL_TYPE_* */
+			bool gone;
+			const char *name;
+		} ksymbol;
 	};
 };
 

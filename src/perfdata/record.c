@@ -259,6 +259,16 @@ static void decode_lost(struct cursor *c, struct perfdata_record *ret)
 	ret->lost.lost = cursor_u64(c);
 }
 
+static void decode_ksymbol(struct cursor *c, struct perfdata_record *ret)
+{
+	ret->kind = PERFDATA_KSYMBOL;
+	ret->ksymbol.start = cursor_u64(c);
+	ret->ksymbol.len = cursor_u32(c);
+	ret->ksymbol.type = cursor_u16(c);
+	ret->ksymbol.gone = cursor_u16(c) & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
+	ret->ksymbol.name = cursor_string(c, MAX_FILENAME, NULL);
+}
+
 static int decode_other(struct cursor *c, const struct perfdata_attr *attr,
 			struct perfdata_record *ret)
 {
@@ -278,6 +288,9 @@ static int decode_other(struct cursor *c, const struct perfdata_attr *attr,
 	case PERF_RECORD_LOST:
 	case PERF_RECORD_LOST_SAMPLES:
 		decode_lost(c, ret);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		decode_ksymbol(c, ret);
 		break;
 	default:
 		ret->kind = PERFDATA_OTHER;

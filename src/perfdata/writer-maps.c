@@ -8,6 +8,7 @@
 #include "perfdata/writer.h"
 
 #define MAX_FILENAME 4095
+#define MAX_KSYMBOL 255
 
 /* The guest kernel's name to perf, with the name of the symbol that tells the KASLR offset. */
 #define KERNEL_NAME "[kernel.kallsyms]"
@@ -198,6 +199,31 @@ int perfdata_writer_kernel(struct perfdata_writer *writer, u64 start, u64 end, u
 	if (err)
 		return err;
 	return write_kernel_mmap(writer, &mmap, KERNEL_MAP_NAME);
+}
+
+int perfdata_writer_ksymbol(struct perfdata_writer *writer, const struct perfdata_ksymbol *ksymbol)
+{
+	char safe[MAX_KSYMBOL + 1];
+	size_t text, size;
+	u16 type[2] = {
+		ksymbol->bpf ? PERF_RECORD_KSYMBOL_TYPE_BPF : PERF_RECORD_KSYMBOL_TYPE_OOL,
+		ksymbol->gone ? PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER : 0,
+	};
+	u8 *p;
+
+	escape_terminal(ksymbol->name, safe, sizeof(safe));
+	text = writer_text_size(safe);
+	size = sizeof(struct perf_event_header) + 2 * sizeof(u64) + text +
+	       sizeof(struct writer_sample_id);
+	p = writer_start_record(writer, PERF_RECORD_KSYMBOL, 0, size, ksymbol->time);
+	if (!p)
+		return writer->error;
+	p = writer_put_u64(p, ksymbol->start);
+	p = writer_put_u32(p, ksymbol->len);
+	p = writer_put_bytes(p, type, sizeof(type));
+	p = writer_put_text(p, safe, text);
+	writer_end_record(p, writer, 0, 0, ksymbol->time);
+	return 0;
 }
 
 /*

@@ -116,6 +116,21 @@ int perfdata_writer_kernel(struct perfdata_writer *writer, u64 start, u64 end, u
 int perfdata_writer_module(struct perfdata_writer *writer, const char *name, u64 start, u64 size,
 			   const u8 *build_id, u8 build_id_size, u64 time);
 
+/*
+ * Code that the kernel made itself and no file has; perf shows it as of an object of that name.
+ * With .gone: that was there and is no more.
+ */
+struct perfdata_ksymbol {
+	u64 start;
+	u32 len;
+	bool bpf;		/* a program's, or a trampoline's of BPF */
+	bool gone;
+	const char *name;
+	u64 time;
+};
+int perfdata_writer_ksymbol(struct perfdata_writer *writer,
+			    const struct perfdata_ksymbol *ksymbol);
+
 /* What only comes to be known while recording; until finish. */
 int perfdata_writer_set_release(struct perfdata_writer *writer, const char *os_release);
 int perfdata_writer_set_cpu_desc(struct perfdata_writer *writer, const char *cpu_desc);

@@ -17,6 +17,7 @@ enum dso_kind {
 	DSO_VDSO,
 	DSO_PERF_MAP,	/* "/tmp/perf-PID.map": what a run-time compiler wrote */
 	DSO_NO_SYMBOLS,	/* heap, stack */
+	DSO_CODE,	/* made by the kernel: its one symbol is known from the start */
 };
 
 struct dso {

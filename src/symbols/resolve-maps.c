@@ -174,8 +174,8 @@ static int new_user_dso(struct resolver *resolver, enum dso_kind kind, const cha
 	return add_dso(resolver, dso, ret);
 }
 
-static int find_user_dso(struct resolver *resolver, enum dso_kind kind, const char *path,
-			 u64 identity, const struct build_id *id, u32 *ret)
+int resolver_find_dso(struct resolver *resolver, enum dso_kind kind, const char *path, u64 identity,
+		      const struct build_id *id, u32 *ret)
 {
 	u64 *slot = dso_slot(resolver, path, identity);
 	u32 dso;
@@ -251,7 +251,7 @@ static int dso_of_mmap(struct resolver *resolver, const struct perfdata_record *
 		identity = 0;
 		map->pgoff = 0;
 	}
-	return find_user_dso(resolver, kind, name, identity, &id, &map->dso);
+	return resolver_find_dso(resolver, kind, name, identity, &id, &map->dso);
 }
 
 static struct resolver_space *find_process(const struct resolver *resolver, u32 pid)
@@ -478,6 +478,8 @@ int resolver_record(struct resolver *resolver, const struct perfdata_record *rec
 		return take_comm(resolver, record);
 	case PERFDATA_FORK:
 		return take_fork(resolver, record);
+	case PERFDATA_KSYMBOL:
+		return resolver_take_ksymbol(resolver, record);
 	default:
 		/* A thread that is gone may still have samples on their way: it stays. */
 		return 0;

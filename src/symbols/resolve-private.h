@@ -70,6 +70,13 @@ static inline u64 resolver_new_tag(struct resolver *resolver)
 /* A copy of @from (NULL: none) in the place of what is there. */
 int resolver_copy_string(const char *from, char **place);
 
+/* The object of that path and identity, made on first sight; no kernel and no module. */
+int resolver_find_dso(struct resolver *resolver, enum dso_kind kind, const char *path, u64 identity,
+		      const struct build_id *id, u32 *ret);
+
+/* Of code that the kernel made, or freed. */
+int resolver_take_ksymbol(struct resolver *resolver, const struct perfdata_record *record);
+
 /* The id of a command name, made on first sight. */
 int resolver_intern_comm(struct resolver *resolver, const char *comm, u32 *ret);
 

@@ -495,7 +495,7 @@ bool resolver_dso_is_kernel(const struct resolver *resolver, u32 dso)
 	if (dso == RESOLVER_NONE)
 		return false;
 	kind = resolver->dsos.data[dso]->kind;
-	return kind == DSO_KERNEL || kind == DSO_MODULE;
+	return kind == DSO_KERNEL || kind == DSO_MODULE || kind == DSO_CODE;
 }
 
 u32 resolver_nr_symbols(const struct resolver *resolver)

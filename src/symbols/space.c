@@ -32,6 +32,17 @@ const struct map *space_find(const struct space *space, u64 ip)
 	return i < space->maps.nr && space->maps.data[i].start <= ip ? &space->maps.data[i] : NULL;
 }
 
+void space_remove(struct space *space, u64 start)
+{
+	size_t i = first_after(space, start);
+	struct map *maps = space->maps.data;
+
+	if (i >= space->maps.nr || maps[i].start != start)
+		return;
+	memmove(&maps[i], &maps[i + 1], (space->maps.nr - i - 1) * sizeof(*maps));
+	space->maps.nr--;
+}
+
 /* The part of @map that begins at @start. */
 static struct map tail_of(const struct map *map, u64 start)
 {

@@ -22,6 +22,9 @@ void space_deinit(struct space *space);
 /* A new mapping; what it covers of others is gone. */
 int space_insert(struct space *space, const struct map *map);
 
+/* The mapping that starts at @start is gone, if there is one. */
+void space_remove(struct space *space, u64 start);
+
 /* All of @from besides what is there: a fork into an empty space. */
 int space_copy(struct space *space, const struct space *from);
 

@@ -40,7 +40,9 @@ same 'the frames' '1000000000 process all
 500000000 module all;reader thread;0x401150;0x401136;do_syscall_64;vfs_read;testmod_write
 300000000 user all;reader thread;0x401140
 300000000 kernel all;reader thread;0x401140;do_syscall_64
-300000000 kernel all;reader thread;0x401140;do_syscall_64;schedule
+300000000 kernel all;reader thread;0x401140;do_syscall_64;bpf_prog_6deef7357e7b4530
+300000000 kernel all;reader thread;0x401140;do_syscall_64;bpf_prog_6deef7357e7b4530;ftrace_trampoline
+300000000 kernel all;reader thread;0x401140;do_syscall_64;bpf_prog_6deef7357e7b4530;ftrace_trampoline;schedule
 200000000 process all;spinner
 200000000 user all;spinner;0x401150
 200000000 user all;spinner;0x401150;[unknown]' "$(paths flamegraph.html)"

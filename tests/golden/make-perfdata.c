@@ -27,6 +27,7 @@
 #define CACHED_MODULE 0xffffffffc0201000ULL
 #define RECORDED_MODULE 0xffffffffc0a83000ULL
 #define MODULE_SIZE 0x3000ULL
+#define RECORDED_CODE 0xffffffffc0c00000ULL	/* a trampoline, and a BPF program a page later */
 
 static const struct build_id guest_id = { 20, { 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77 } };
 static const struct build_id module_id = { 20, { 0x99, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33 } };
@@ -163,6 +164,7 @@ static int add_sample(struct perfdata_writer *writer, const struct kernel *kerne
 	};
 	const u64 in_kernel[] = {
 		PERF_CONTEXT_KERNEL, RECORDED_KERNEL + kernel->schedule + 0x20,
+		RECORDED_CODE + 0x21, RECORDED_CODE + 0x1010,
 		RECORDED_KERNEL + kernel->entry + 0x35, PERF_CONTEXT_USER, 0x401140,
 	};
 	const u64 in_user[] = { PERF_CONTEXT_USER, 0x401160, 0x401150 };
@@ -195,6 +197,25 @@ static int add_program(struct perfdata_writer *writer)
 	return perfdata_writer_mmap(writer, &mmap);
 }
 
+/* What the kernel made itself; a program that was there before is none of the samples'. */
+static int add_code(struct perfdata_writer *writer)
+{
+	static const struct perfdata_ksymbol code[] = {
+		{ .start = RECORDED_CODE, .len = 0xb3, .name = "ftrace_trampoline" },
+		{ .start = RECORDED_CODE + 0x1000, .len = 0x40, .bpf = true,
+		  .name = "bpf_prog_0123456789abcdef_gone" },
+		{ .start = RECORDED_CODE + 0x1000, .len = 0x40, .bpf = true, .gone = true,
+		  .name = "", .time = 1 },
+		{ .start = RECORDED_CODE + 0x1000, .len = 0x80, .bpf = true,
+		  .name = "bpf_prog_6deef7357e7b4530", .time = 2 },
+	};
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(code) && !err; i++)
+		err = perfdata_writer_ksymbol(writer, &code[i]);
+	return err;
+}
+
 static int add_records(struct perfdata_writer *writer, const struct kernel *kernel)
 {
 	int err;
@@ -207,6 +228,8 @@ static int add_records(struct perfdata_writer *writer, const struct kernel *kern
 	if (!err)
 		err = perfdata_writer_module(writer, "testmod", RECORDED_MODULE, MODULE_SIZE,
 					     module_id.data, module_id.size, 0);
+	if (!err)
+		err = add_code(writer);
 	if (!err)
 		err = perfdata_writer_comm(writer, 100, 101, "reader thread", false, 900000000);
 	if (!err)

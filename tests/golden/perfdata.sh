@@ -44,6 +44,8 @@ $(printf '%s' "$chain")" "$(first_sample | sed 's/^[0-9a-f]* //')"
 }
 
 chain="schedule+0x20
+ftrace_trampoline+0x21
+bpf_prog_6deef7357e7b4530+0x10
 do_syscall_64+0x35
 [unknown]"
 
