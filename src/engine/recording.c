@@ -9,6 +9,7 @@
 #include "base/hashmap.h"
 #include "base/log.h"
 #include "engine/callcheck.h"
+#include "engine/ksym-log.h"
 #include "engine/parked.h"
 #include "engine/userland.h"
 #include "perfdata/note.h"
@@ -39,6 +40,7 @@ struct recording {
 	struct lives *lives;
 	u64 next_look;			/* ns */
 	struct hashmap modules;		/* start of each module already written */
+	struct ksym_log ksyms;
 	struct accounting accounting;
 	struct symcache *symcache;	/* not owned */
 
@@ -185,6 +187,7 @@ void recording_destroy(struct recording *recording)
 	guest_destroy(recording->guest);
 	lives_destroy(recording->lives);
 	hashmap_deinit(&recording->modules);
+	ksym_log_deinit(&recording->ksyms);
 	free(recording);
 }
 
@@ -232,6 +235,14 @@ static int write_modules(struct recording *recording, u64 time)
 	return 0;
 }
 
+static int write_code(struct recording *recording, u64 time)
+{
+	int err = write_modules(recording, time);
+
+	return err ? err : ksym_log_update(&recording->ksyms, recording->guest, recording->writer,
+					   time);
+}
+
 int recording_identify(struct recording *recording, const struct vcpu_regs *regs,
 		       const char **ret_why)
 {
@@ -242,7 +253,7 @@ int recording_identify(struct recording *recording, const struct vcpu_regs *regs
 		return err;
 	err = write_kernel(recording);
 	if (!err)
-		err = write_modules(recording, 0);
+		err = write_code(recording, 0);
 	return err;
 }
 
@@ -266,7 +277,7 @@ int recording_refresh(struct recording *recording)
 	err = guest_refresh_modules(recording->guest);
 	if (err)
 		return err;
-	return write_modules(recording, recording->now);
+	return write_code(recording, recording->now);
 }
 
 static void task_ids(const struct wire_sample *wire, u32 *ret_pid, u32 *ret_tid)

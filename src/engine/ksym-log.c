@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Code that the guest's kernel made, as records of what came and went. */
+#include "engine/ksym-log.h"
+
+#include <string.h>
+
+#include "guest/ksyms.h"
+
+struct round {
+	struct ksym_log *log;
+	struct perfdata_writer *writer;
+	u64 time;
+	int error;	/* of memory or of writing */
+};
+
+void ksym_log_deinit(struct ksym_log *log)
+{
+	vec_deinit(&log->entries);
+	hashmap_deinit(&log->by_start);
+}
+
+static int write_gone(struct round *round, struct ksym_log_entry *entry)
+{
+	const struct perfdata_ksymbol gone = {
+		.start = entry->start, .len = entry->len, .gone = true, .name = "",
+		.time = round->time,
+	};
+
+	entry->live = false;
+	return perfdata_writer_ksymbol(round->writer, &gone);
+}
+
+/* The entry of that address, a new one if there is none. */
+static int find_entry(struct ksym_log *log, u64 start, struct ksym_log_entry **ret)
+{
+	u64 *slot = hashmap_put(&log->by_start, start, NULL);
+	int err = 0;
+
+	if (!slot)
+		return -ENOMEM;
+	if (!*slot) {
+		err = vec_push(&log->entries, ((struct ksym_log_entry){ .start = start }));
+		if (!err)
+			*slot = log->entries.nr;
+	}
+	if (!err)
+		*ret = &log->entries.data[*slot - 1];
+	return err;
+}
+
+static int note(struct round *round, const struct guest_ksym *ksym)
+{
+	const struct perfdata_ksymbol record = {
+		.start = ksym->start.addr, .len = ksym->end.addr - ksym->start.addr,
+		.bpf = ksym->bpf, .name = ksym->name, .time = round->time,
+	};
+	u64 hash = hash_bytes(ksym->name, strlen(ksym->name));
+	struct ksym_log_entry *entry;
+	int err = find_entry(round->log, record.start, &entry);
+
+	if (err)
+		return err;
+	if (entry->live && !entry->seen && (entry->hash != hash || entry->len != record.len))
+		err = write_gone(round, entry);
+	entry->seen = true;
+	if (err || entry->live)
+		return err;
+	entry->hash = hash;
+	entry->len = record.len;
+	entry->live = true;
+	return perfdata_writer_ksymbol(round->writer, &record);
+}
+
+static int visit(void *ctx, const struct guest_ksym *ksym)
+{
+	struct round *round = ctx;
+
+	return round->error = note(round, ksym);
+}
+
+int ksym_log_update(struct ksym_log *log, const struct guest *guest,
+		    struct perfdata_writer *writer, u64 time)
+{
+	struct round round = { .log = log, .writer = writer, .time = time };
+	int err;
+
+	vec_for_each(&log->entries, entry)
+		entry->seen = false;
+	err = guest_for_each_ksym(guest, visit, &round);
+	if (err || round.error)
+		return round.error;
+	vec_for_each(&log->entries, entry)
+		if (entry->live && !entry->seen && !err)
+			err = write_gone(&round, entry);
+	return err;
+}
