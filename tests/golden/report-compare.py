@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""report-compare.py OURS PERFS: whether two reports say the same.
+"""report-compare.py OURS PERFS [WORD…]: whether two reports say the same.
 
 Compared are the header lines, and each entry with its call graph. Of what perf does not define, the
 order of entries and of branches that weigh the same, only the weights' order is: entries are
 compared as a set, and so are the lines of a call graph that is not the same as it stands. perf
 writes " (inlined)" after "[...]" from memory that it did not initialise, and perf 6.1 mistakes some
 stubs of the linker's: neither their names count nor how wide these make the last column. What perf
-puts behind names of data, the distance of the first address of an entry, is left out.
+puts behind names of data, the distance of the first address of an entry, is left out. With words
+only entries count that have one of them.
 """
 import re
 import sys
@@ -38,7 +39,9 @@ def read(path):
                 entries[-1].append(line)
     if weights != sorted(weights, reverse=True) and len(header) < 6:
         sys.exit(f"{path}: entries are not sorted")
-    return header, ["\n".join(entry).rstrip() for entry in entries]
+    words = sys.argv[3:] or [""]
+    return header, ["\n".join(entry).rstrip() for entry in entries
+                    if any(word in entry[0] for word in words)]
 
 
 def loose(entry):
