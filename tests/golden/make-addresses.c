@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * make-addresses FILE OBJECT…: a recording with a sample at each of many addresses of ELF files:
- * where their functions start, go on, end and have ended; in tables of stubs; and in even steps
- * through all that is executable. Each object has a process of its own.
+ * make-addresses [-c] FILE OBJECT…: a recording with a sample at each of many addresses of ELF
+ * files: where their functions start, go on, end and have ended; in tables of stubs; and in even
+ * steps through all that is executable. Each object has a process of its own. With -c samples have
+ * chains: of the addresses of the samples before.
  */
 #include <gelf.h>
 #include <limits.h>
@@ -27,15 +28,20 @@ struct maker {
 	const char *path;
 	u32 pid;
 	u64 time, bias;
+	u64 last[2];	/* addresses, for -c */
+	bool chains;
 };
 
 static int add_sample(struct maker *m, u64 address)
 {
-	const u64 ips[] = { PERF_CONTEXT_USER, address + m->bias };
+	const u64 ips[] = { PERF_CONTEXT_USER, address + m->bias, m->last[0], m->last[1] };
 	const struct perfdata_sample sample = {
 		.pid = m->pid, .tid = m->pid, .time = ++m->time, .period = 1,
-		.ip = ips[1], .user = true, .ips = ips, .nr_ips = ARRAY_SIZE(ips),
+		.ip = ips[1], .user = true, .ips = ips, .nr_ips = m->chains && m->last[1] ? 4 : 2,
 	};
+
+	m->last[1] = m->last[0];
+	m->last[0] = ips[1];
 
 	return perfdata_writer_sample(m->writer, &sample);
 }
@@ -132,10 +138,11 @@ static int add_samples(struct maker *m)
 	return err;
 }
 
-static int add_object(struct perfdata_writer *writer, const char *path, u32 pid)
+static int add_object(struct perfdata_writer *writer, const char *path, u32 pid, bool chains)
 {
 	_cleanup_(elf_file_close) struct elf_file *file = NULL;
-	struct maker m = { .writer = writer, .path = path, .pid = pid, .time = pid * SECOND };
+	struct maker m = { .writer = writer, .path = path, .pid = pid, .time = pid * SECOND,
+			   .chains = chains };
 	const char *name = strrchr(path, '/');
 	GElf_Ehdr header;
 	int err = elf_file_open(path, &file);
@@ -166,15 +173,18 @@ int main(int argc, char **argv)
 		.nr_cpus = 1, .events = &event, .nr_events = 1,
 	};
 	_cleanup_(perfdata_writer_destroy) struct perfdata_writer *writer = NULL;
+	bool chains = argc > 1 && !strcmp(argv[1], "-c");
 	int err;
 
+	argc -= chains;
+	argv += chains;
 	if (argc < 3) {
-		fprintf(stderr, "usage: %s FILE OBJECT…\n", argv[0]);
+		fprintf(stderr, "usage: make-addresses [-c] FILE OBJECT…\n");
 		return 2;
 	}
 	err = perfdata_writer_create(argv[1], &options, &writer);
 	for (int i = 2; i < argc && !err; i++) {
-		err = add_object(writer, argv[i], i);
+		err = add_object(writer, argv[i], i, chains);
 		if (err)
 			fprintf(stderr, "%s: %s\n", argv[i], error_text(err));
 	}
