@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -15,29 +14,20 @@
 
 #include "base/file.h"
 #include "build-elf.h"
+#include "build-folder.h"
 #include "symbols/cache-admin.h"
 
 #define FILE_SIZE_ABOUT 0x1000	/* bytes of a test file at least */
 
-static int remove_any(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int setup(void **state)
 {
-	char *dir = strdup("/tmp/kvmprof-test.XXXXXX");
-
-	*state = dir;
-	return dir && mkdtemp(dir) ? 0 : -1;
+	*state = build_folder_make();
+	return *state ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-	int err = nftw(*state, remove_any, 16, FTW_DEPTH | FTW_PHYS);
+	int err = build_folder_remove(*state);
 
 	free(*state);
 	return err;
@@ -339,6 +329,54 @@ static void test_many_at_once(void **state)
 	}
 }
 
+/* Adds files of its own and, as another program would, keeps the folder to @max bytes. */
+static void add_and_limit(const char *dir, int who, u64 max)
+{
+	const struct symcache_limits limits = { .max_size = max, .ours_only = true };
+	struct symcache *writer, *pruner;
+	struct symcache_pruned pruned;
+
+	if (symcache_create(dir, &writer) || symcache_create(dir, &pruner))
+		_exit(1);
+	for (int i = 0; i < 32; i++) {
+		add_file(writer, who * 32 + i, "/lib/y/z");
+		if (i % 8 == 7 && symcache_prune(pruner, &limits, &pruned))
+			_exit(1);
+	}
+	_exit(0);
+}
+
+/* Four recorders end at the same time: the folder is within its limit then, and whole. */
+static void test_limit_of_many(void **state)
+{
+	enum { WRITERS = 4 };
+	_cleanup_(symcache_destroy) struct symcache *cache = NULL;
+	const struct build_elf spec = { .type = ET_DYN, .build_id = id_of(0) };
+	_cleanup_strbuf_ struct strbuf whole = STRBUF_INIT;
+	struct symcache_list list;
+	u64 max, size = 0;
+	int status;
+
+	build_elf(&spec, &whole);
+	max = 10 * whole.len + whole.len / 2;
+	for (int i = 0; i < WRITERS; i++)
+		if (!fork())
+			add_and_limit(*state, i, max);
+	for (int i = 0; i < WRITERS; i++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(symcache_create(*state, &cache), 0);
+	assert_int_equal(symcache_list(cache, &list), 0);
+	assert_int_equal(list.entries.nr, 10);
+	vec_for_each(&list.entries, entry) {
+		assert_int_equal(entry->size, whole.len);
+		size += entry->size;
+	}
+	assert_true(size <= max);
+	symcache_list_deinit(&list);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -350,6 +388,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_links_out, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_hostile_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_at_once, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_limit_of_many, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -15,30 +14,21 @@
 
 #include "base/file.h"
 #include "build-elf.h"
+#include "build-folder.h"
 #include "symbols/cache.h"
 
 static const struct build_id id = { 20, { 0xab, 0xcd, 0xef } };
 static const char id_hex[] = "abcdef0000000000000000000000000000000000";
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int setup(void **state)
 {
-	char *dir = strdup("/tmp/kvmprof-test.XXXXXX");
-
-	*state = dir;
-	return dir && mkdtemp(dir) ? 0 : -1;
+	*state = build_folder_make();
+	return *state ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-	int err = nftw(*state, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	int err = build_folder_remove(*state);
 
 	free(*state);
 	return err;

@@ -7,13 +7,13 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "build-elf.h"
+#include "build-folder.h"
 #include "symbols/cache.h"
 #include "symbols/elf-file.h"
 
@@ -251,14 +251,6 @@ static void test_synth(void **state)
 	assert_int_equal(symtab_find_name(symtab, "value")->start, 0x2000);
 }
 
-static int remove_any(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static bool is_partial(const struct symcache *cache, size_t *ret_nr)
 {
 	_cleanup_(elf_file_close) struct elf_file *file = NULL;
@@ -277,7 +269,7 @@ static void test_cache(void **state)
 	_cleanup_(file_image_destroy) struct file_image *whole = NULL, *part = NULL, *less = NULL;
 	_cleanup_(symcache_destroy) struct symcache *cache = NULL;
 	const struct build_id other = { 20, { 1 } };
-	char dir[] = "/tmp/kvmprof-test.XXXXXX", path[PATH_MAX];
+	char dir[] = BUILD_FOLDER, path[PATH_MAX];
 	struct build_elf few = spec;
 	bool partial = false;
 	size_t nr;
@@ -310,7 +302,7 @@ static void test_cache(void **state)
 	assert_false(partial || is_partial(cache, &nr));
 	assert_int_equal(symcache_add_image(cache, NULL, "/x", part, &partial), 0);
 	assert_false(is_partial(cache, &nr));
-	assert_int_equal(nftw(dir, remove_any, 16, FTW_DEPTH | FTW_PHYS), 0);
+	assert_int_equal(build_folder_remove(dir), 0);
 }
 
 int main(void)

@@ -6,12 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "build-folder.h"
 #include "capture/events.h"
 #include "capture/pmu.h"
 
@@ -56,18 +56,10 @@ static int setup(void **state)
 	return 0;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int teardown(void **state)
 {
 	(void)state;
-	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	return build_folder_remove(root);
 }
 
 static int parse(const char *text, struct capture_event *event)

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <ftw.h>
 #include <limits.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 
 #include "base/file.h"
 #include "build-elf.h"
+#include "build-folder.h"
 #include "symbols/cache.h"
 #include "symbols/resolve.h"
 #include "symbols/space.h"
@@ -36,14 +36,6 @@ struct world {
 	struct resolver *resolver;
 };
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int setup(void **state)
 {
 	struct world *world = calloc(1, sizeof(*world));
@@ -52,7 +44,7 @@ static int setup(void **state)
 	*state = world;
 	if (!world)
 		return -1;
-	strcpy(world->root, "/tmp/kvmprof-test.XXXXXX");
+	strcpy(world->root, BUILD_FOLDER);
 	if (!mkdtemp(world->root))
 		return -1;
 	snprintf(world->cache, sizeof(world->cache), "%s/cache", world->root);
@@ -64,7 +56,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct world *world = *state;
-	int err = nftw(world->root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	int err = build_folder_remove(world->root);
 
 	resolver_destroy(world->resolver);
 	free(world);

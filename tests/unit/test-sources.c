@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "build-elf.h"
+#include "build-folder.h"
 #include "mute-server.h"
 #include "symbols/sources.h"
 
@@ -29,14 +29,6 @@ struct world {
 	struct symbol_sources *sources;
 };
 
-static int remove_any(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
 static int setup(void **state)
 {
 	struct world *world = calloc(1, sizeof(*world));
@@ -44,7 +36,7 @@ static int setup(void **state)
 	*state = world;
 	if (!world)
 		return -1;
-	snprintf(world->dir, sizeof(world->dir), "/tmp/kvmprof-test.XXXXXX");
+	snprintf(world->dir, sizeof(world->dir), BUILD_FOLDER);
 	if (!mkdtemp(world->dir))
 		return -1;
 	snprintf(world->root, sizeof(world->root), "%s/host", world->dir);
@@ -62,7 +54,7 @@ static int teardown(void **state)
 	int err;
 
 	symbol_sources_destroy(world->sources);
-	err = nftw(world->dir, remove_any, 16, FTW_DEPTH | FTW_PHYS);
+	err = build_folder_remove(world->dir);
 	free(world);
 	return err;
 }
