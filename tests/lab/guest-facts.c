@@ -3,6 +3,8 @@
  * guest-facts PID KALLSYMS: all that is read of the guest of VMM PID, for comparison with what the
  * guest says about itself. Facts go to standard output as "key value", symbols to the file.
  */
+#include "guest-open.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,8 +12,6 @@
 
 #include "base/errors.h"
 #include "base/file.h"
-#include "guest/guest.h"
-#include "vm/vm.h"
 
 static double now_ms(void)
 {
@@ -86,28 +86,6 @@ static void print_rules(struct guest *guest)
 	printf("functions %zu\nwith-rule %zu\n", all, with);
 }
 
-/* The vCPU's kernel registers may be from before a context switch: several tries. */
-static int identify(struct vm_host *host, const struct vm *vm, struct guest *guest)
-{
-	const char *why = "it has no vCPU that ran";
-	int err = -ENOENT;
-
-	for (unsigned int tries = 0; err && tries < 50; tries++) {
-		for (size_t i = 0; err && i < vm->vcpus.nr; i++) {
-			struct vcpu_regs regs;
-
-			err = vm_host_peek_regs(host, &vm->vcpus.data[i], &regs);
-			if (!err)
-				err = guest_identify(guest, &regs, &why);
-		}
-		if (err)
-			usleep(100000);
-	}
-	if (err)
-		fprintf(stderr, "guest-facts: %s: %s\n", why, error_text(err));
-	return err;
-}
-
 static int examine(struct vm_host *host, const struct vm *vm, const char *kallsyms)
 {
 	_cleanup_(guest_cache_destroy) struct guest_cache *cache = NULL;
@@ -124,7 +102,7 @@ static int examine(struct vm_host *host, const struct vm *vm, const char *kallsy
 		guest = NULL;
 		err = guest_create(mem_process_reader(memory), cache, &guest);
 		if (!err)
-			err = identify(host, vm, guest);
+			err = guest_open_identify(host, vm, guest);
 		printf("%s %.0f\n", turn ? "again-ms" : "first-ms", now_ms() - begin);
 	}
 	if (!err) {
@@ -143,25 +121,5 @@ static int examine(struct vm_host *host, const struct vm *vm, const char *kallsy
 
 int main(int argc, char **argv)
 {
-	struct vm_host *host = NULL;
-	struct vm_list list = { 0 };
-	const char *why = "";
-	int err;
-
-	if (argc != 3) {
-		fprintf(stderr, "usage: guest-facts PID KALLSYMS\n");
-		return 2;
-	}
-	err = vm_host_open(&host, &why);
-	if (!err)
-		err = vm_host_scan(host, atoi(argv[1]), &list);
-	if (!err && !list.vms.nr)
-		err = -ENOENT;
-	if (!err)
-		err = examine(host, list.vms.data[0], argv[2]);
-	if (err)
-		fprintf(stderr, "guest-facts: %s %s\n", error_text(err), why ? why : "");
-	vm_list_deinit(&list);
-	vm_host_close(host);
-	return err ? 1 : 0;
+	return guest_open_main(argc, argv, "KALLSYMS", examine);
 }

@@ -5,6 +5,8 @@
  * a line for each file of theirs that the host has under the same name: how many pages, how many
  * are not in the guest's page cache, how many differ, and whether the build id is the file's.
  */
+#include "guest-open.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +17,9 @@
 #include "base/file.h"
 #include "base/hashmap.h"
 #include "guest/file.h"
-#include "guest/guest.h"
 #include "guest/process.h"
 #include "guest/tasks.h"
 #include "symbols/elf-file.h"
-#include "vm/vm.h"
 
 #define PAGE ((u64)FILE_IMAGE_PAGE)
 
@@ -150,25 +150,6 @@ static int visit(void *ctx, const struct wire_task *task)
 	return write_maps(tour, process);
 }
 
-/* The vCPU's kernel registers may be from before a context switch: several tries. */
-static int identify(struct vm_host *host, const struct vm *vm, struct guest *guest)
-{
-	int err = -ENOENT;
-
-	for (unsigned int tries = 0; err && tries < 50; tries++) {
-		for (size_t i = 0; err && i < vm->vcpus.nr; i++) {
-			struct vcpu_regs regs;
-
-			err = vm_host_peek_regs(host, &vm->vcpus.data[i], &regs);
-			if (!err)
-				err = guest_identify(guest, &regs, NULL);
-		}
-		if (err)
-			usleep(100000);
-	}
-	return err;
-}
-
 static int examine(struct vm_host *host, const struct vm *vm, const char *folder)
 {
 	_cleanup_(mem_process_close) struct mem_process *memory = NULL;
@@ -179,7 +160,7 @@ static int examine(struct vm_host *host, const struct vm *vm, const char *folder
 	if (!err)
 		err = guest_create(mem_process_reader(memory), NULL, &guest);
 	if (!err)
-		err = identify(host, vm, guest);
+		err = guest_open_identify(host, vm, guest);
 	if (err)
 		return err;
 	tour.guest = guest;
@@ -192,25 +173,5 @@ static int examine(struct vm_host *host, const struct vm *vm, const char *folder
 
 int main(int argc, char **argv)
 {
-	struct vm_host *host = NULL;
-	struct vm_list list = { 0 };
-	const char *why = "";
-	int err;
-
-	if (argc != 3) {
-		fprintf(stderr, "usage: guest-processes PID FOLDER\n");
-		return 2;
-	}
-	err = vm_host_open(&host, &why);
-	if (!err)
-		err = vm_host_scan(host, atoi(argv[1]), &list);
-	if (!err && !list.vms.nr)
-		err = -ENOENT;
-	if (!err)
-		err = examine(host, list.vms.data[0], argv[2]);
-	if (err)
-		fprintf(stderr, "guest-processes: %s %s\n", error_text(err), why ? why : "");
-	vm_list_deinit(&list);
-	vm_host_close(host);
-	return err ? 1 : 0;
+	return guest_open_main(argc, argv, "FOLDER", examine);
 }
