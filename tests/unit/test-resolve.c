@@ -121,6 +121,16 @@ static void map_kernel(struct world *world, u64 start, u64 len, u64 pgoff, const
 	take(world, &record);
 }
 
+static void take_code(struct world *world, u64 start, u32 len, const char *name, bool gone)
+{
+	const struct perfdata_record record = {
+		.kind = PERFDATA_KSYMBOL, .type = PERF_RECORD_KSYMBOL,
+		.ksymbol = { .start = start, .len = len, .name = name, .gone = gone },
+	};
+
+	take(world, &record);
+}
+
 static void set_comm(struct world *world, u32 pid, u32 tid, const char *comm)
 {
 	const struct perfdata_record record = {
@@ -349,6 +359,53 @@ static void test_unknown_kernel(void **state)
 	expect_kernel(world, MODULE + 0x88, "[unknown] ([test_mod])");
 }
 
+/* Programs come and go; what is the kernel's or a module's stays so. */
+static void test_code(void **state)
+{
+	struct world *world = *state;
+	u64 at = 0xffffffffc0100000;
+
+	map_kernel(world, 0xffffffff81000000, 0x1000000, 0xffffffff81000000,
+		   "[kernel.kallsyms]_text");
+	map_kernel(world, 0xffffffffc0a00000, 0x2000, 0, "[ext4]");
+	expect_kernel(world, at, "[unknown] ([unknown])");
+	take_code(world, at, 0x80, "bpf_prog_one", false);
+	take_code(world, at + 0x1000, 0xb3, "ftrace_trampoline", false);
+	take_code(world, at + 0x2000, 0xb3, "ftrace_trampoline", false);
+	expect_kernel(world, at, "bpf_prog_one+0x0 (bpf_prog_one)");
+	expect_kernel(world, at + 0x7f, "bpf_prog_one+0x7f (bpf_prog_one)");
+	expect_kernel(world, at + 0x80, "[unknown] ([unknown])");
+	expect_kernel(world, at + 0x2010, "ftrace_trampoline+0x10 (ftrace_trampoline)");
+	take_code(world, at, 0, "", true);
+	expect_kernel(world, at, "[unknown] ([unknown])");
+	take_code(world, at, 0x40, "bpf_prog_two", false);
+	expect_kernel(world, at + 0x10, "bpf_prog_two+0x10 (bpf_prog_two)");
+	take_code(world, 0xffffffff81000100, 0x80, "bpf_prog_wrong", false);
+	expect_kernel(world, 0xffffffff81000110, "[unknown] ([kernel.kallsyms])");
+	take_code(world, 0xffffffffc0a00100, 0x80, "bpf_prog_wrong", false);
+	take_code(world, 0xffffffffc0a00000, 0, "", true);
+	expect_kernel(world, 0xffffffffc0a00110, "[unknown] ([ext4])");
+}
+
+/* Of nothing, of no name, over the end of all addresses, of the whole half; twice the same place. */
+static void test_bad_code(void **state)
+{
+	struct world *world = *state;
+	u64 at = 0xffffffffc0100000;
+
+	take_code(world, at, 0, "empty", false);
+	take_code(world, at, 0x80, "", false);
+	take_code(world, UINT64_MAX - 0x10, 0x80, "wraps", false);
+	take_code(world, at, UINT32_MAX, "large", false);
+	expect_kernel(world, at, "[unknown] ([unknown])");
+	take_code(world, at, 0x80, "first", false);
+	take_code(world, at + 0x40, 0x80, "second", false);
+	expect_kernel(world, at + 0x40, "first+0x40 (first)");
+	expect_kernel(world, at + 0x90, "[unknown] ([unknown])");
+	take_code(world, at + 0x10, 0, "", true);
+	expect_kernel(world, at + 0x40, "[unknown] ([unknown])");
+}
+
 static void test_chain(void **state)
 {
 	struct world *world = *state;
@@ -454,6 +511,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_comms, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_unknown_kernel, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bad_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_that_is_no_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_records, setup, teardown),
