@@ -12,7 +12,7 @@ int guest_open_identify(struct vm_host *host, const struct vm *vm, struct guest 
 /* Looks at the guest; @argument is the program's. */
 typedef int guest_open_fn(struct vm_host *host, const struct vm *vm, const char *argument);
 
-/* main() of such a program: finds the VM of VMM PID. @argument names the second one for the usage. */
+/* main() of such a program: finds the VM of VMM PID. @argument is the second one, for the usage. */
 int guest_open_main(int argc, char **argv, const char *argument, guest_open_fn *examine);
 
 #endif

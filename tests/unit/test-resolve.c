@@ -387,7 +387,7 @@ static void test_code(void **state)
 	expect_kernel(world, 0xffffffffc0a00110, "[unknown] ([ext4])");
 }
 
-/* Of nothing, of no name, over the end of all addresses, of the whole half; twice the same place. */
+/* Of nothing, of no name, over the end of all addresses, of the whole half; twice one place. */
 static void test_bad_code(void **state)
 {
 	struct world *world = *state;
