@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Symbols of ELF files, through libelf over a private mapping. Which symbols count and at what
- * address follows tools/perf/util/symbol-elf.c of Linux 6.1, so that names are the same as perf's.
- */
-#include "symbols/elf-file.h"
+/* ELF files, through libelf over a private mapping: what they are and what is in them. */
+#include "symbols/elf-file-private.h"
 
 #include <fcntl.h>
-#include <gelf.h>
 #include <linux/magic.h>
 #include <lzma.h>
 #include <stdio.h>
@@ -15,32 +11,12 @@
 #include <sys/vfs.h>
 
 #include "base/strbuf.h"
-#include "base/vec.h"
 #include "symbols/elf-synth.h"
 
 #define MAX_FILE (8ULL << 30)
 #define MAX_SECTIONS 65536
 #define MAX_SEGMENTS 4096
-#define MAX_SYMBOLS (16U << 20)
 #define MAX_DEBUGDATA (64U << 20)	/* unpacked; also the memory to unpack it */
-
-struct section {
-	Elf_Scn *scn;
-	GElf_Shdr header;
-	const char *name;	/* "" when it has none */
-};
-
-struct elf_file {
-	Elf *elf;
-	void *map;		/* to be unmapped; NULL: the caller's memory, or .owned */
-	void *owned;		/* to be freed */
-	size_t size;
-	GElf_Ehdr header;
-	VEC(struct section) sections;
-	VEC(GElf_Phdr) loads;	/* PT_LOAD segments that are not empty */
-	const struct section *symtab;
-	const struct section *dynsym;
-};
 
 static int read_sections(struct elf_file *file)
 {
@@ -84,7 +60,7 @@ static int read_segments(struct elf_file *file)
 	return err;
 }
 
-static const struct section *find_section(const struct elf_file *file, const char *name)
+const struct section *elf_section(const struct elf_file *file, const char *name)
 {
 	for (size_t i = 0; i < file->sections.nr; i++)
 		if (!strcmp(file->sections.data[i].name, name))
@@ -92,10 +68,9 @@ static const struct section *find_section(const struct elf_file *file, const cha
 	return NULL;
 }
 
-static const struct section *find_section_of_type(const struct elf_file *file, const char *name,
-						  u32 type)
+const struct section *elf_section_of_type(const struct elf_file *file, const char *name, u32 type)
 {
-	const struct section *section = find_section(file, name);
+	const struct section *section = elf_section(file, name);
 
 	return section && section->header.sh_type == type ? section : NULL;
 }
@@ -111,8 +86,8 @@ static int read_headers(struct elf_file *file)
 		err = read_segments(file);
 	if (err)
 		return err;
-	file->symtab = find_section_of_type(file, ".symtab", SHT_SYMTAB);
-	file->dynsym = find_section_of_type(file, ".dynsym", SHT_DYNSYM);
+	file->symtab = elf_section_of_type(file, ".symtab", SHT_SYMTAB);
+	file->dynsym = elf_section_of_type(file, ".dynsym", SHT_DYNSYM);
 	return 0;
 }
 
@@ -241,7 +216,7 @@ Elf *elf_file_elf(const struct elf_file *file)
 
 bool elf_file_has_dwarf(const struct elf_file *file)
 {
-	return find_section(file, ".debug_info") || find_section(file, ".zdebug_info");
+	return elf_section(file, ".debug_info") || elf_section(file, ".zdebug_info");
 }
 
 int elf_file_address(const struct elf_file *file, u64 offset, u64 *ret)
@@ -320,12 +295,12 @@ bool elf_file_is_whole(const struct elf_file *file)
 
 bool elf_file_is_partial(const struct elf_file *file)
 {
-	return find_section(file, ELF_SYNTH_PARTIAL_SECTION);
+	return elf_section(file, ELF_SYNTH_PARTIAL_SECTION);
 }
 
 bool elf_file_is_debug(const struct elf_file *file)
 {
-	const struct section *text = find_section(file, ".text");
+	const struct section *text = elf_section(file, ".text");
 
 	return text && text->header.sh_type == SHT_NOBITS && !elf_file_is_partial(file);
 }
@@ -337,7 +312,7 @@ bool elf_file_is_relocatable(const struct elf_file *file)
 
 u64 elf_file_text_offset(const struct elf_file *file)
 {
-	const struct section *text = find_section(file, ".text");
+	const struct section *text = elf_section(file, ".text");
 
 	return text ? text->header.sh_offset : 0;
 }
@@ -400,7 +375,7 @@ int elf_file_build_id(const struct elf_file *file, struct build_id *ret)
 
 int elf_file_debuglink(const struct elf_file *file, char *ret_name, size_t size)
 {
-	const struct section *section = find_section(file, ".gnu_debuglink");
+	const struct section *section = elf_section(file, ".gnu_debuglink");
 	Elf_Data *data = section ? elf_rawdata(section->scn, NULL) : NULL;
 	const char *end;
 
@@ -445,7 +420,7 @@ static int unpack(const void *data, size_t size, struct strbuf *out)
 
 int elf_file_open_debugdata(const struct elf_file *file, struct elf_file **ret)
 {
-	const struct section *section = find_section(file, ".gnu_debugdata");
+	const struct section *section = elf_section(file, ".gnu_debugdata");
 	Elf_Data *data = section ? elf_rawdata(section->scn, NULL) : NULL;
 	_cleanup_strbuf_ struct strbuf unpacked = STRBUF_INIT;
 	size_t size;
@@ -460,309 +435,5 @@ int elf_file_open_debugdata(const struct elf_file *file, struct elf_file **ret)
 	err = elf_file_open_owned(unpacked.data, size, ret);
 	if (!err)
 		strbuf_steal(&unpacked, NULL);
-	return err;
-}
-
-/* A table of symbols with the strings that its names are in. */
-struct symbol_table {
-	Elf_Data *symbols;
-	const char *strings;
-	size_t strings_size;
-	size_t nr;
-};
-
-static int open_table(const struct elf_file *file, const struct section *section,
-		      struct symbol_table *ret)
-{
-	size_t entry = gelf_fsize(file->elf, ELF_T_SYM, 1, EV_CURRENT);
-	const struct section *link;
-	Elf_Data *strings;
-
-	if (!entry || section->header.sh_link >= file->sections.nr)
-		return -EBADMSG;
-	link = &file->sections.data[section->header.sh_link];
-	ret->symbols = elf_getdata(section->scn, NULL);
-	strings = elf_getdata(link->scn, NULL);
-	if (!ret->symbols || !ret->symbols->d_buf || !strings || !strings->d_buf)
-		return -EBADMSG;
-	ret->strings = strings->d_buf;
-	ret->strings_size = strings->d_size;
-	ret->nr = ret->symbols->d_size / entry;
-	return ret->nr > MAX_SYMBOLS ? -E2BIG : 0;
-}
-
-/* NULL unless it ends inside the strings. */
-static const char *table_name(const struct symbol_table *table, size_t offset)
-{
-	if (!offset || offset >= table->strings_size ||
-	    !memchr(table->strings + offset, '\0', table->strings_size - offset))
-		return NULL;
-	return table->strings + offset;
-}
-
-/* ARM's marks between code and data: "$a", "$x.1". */
-static bool is_mapping_symbol(const struct elf_file *file, const char *name)
-{
-	if (file->header.e_machine != EM_ARM && file->header.e_machine != EM_AARCH64)
-		return false;
-	return name[0] == '$' && name[1] && strchr("adtx", name[1]) &&
-	       (!name[2] || name[2] == '.');
-}
-
-static bool is_label(const GElf_Sym *sym)
-{
-	int visibility = GELF_ST_VISIBILITY(sym->st_other);
-
-	return GELF_ST_TYPE(sym->st_info) == STT_NOTYPE && visibility != STV_HIDDEN &&
-	       visibility != STV_INTERNAL;
-}
-
-static bool is_code(const GElf_Sym *sym)
-{
-	int type = GELF_ST_TYPE(sym->st_info);
-
-	return type == STT_FUNC || type == STT_GNU_IFUNC;
-}
-
-/* The section that @sym is in, when @sym is one of those that count; NULL else. */
-static const struct section *useful_section(const struct elf_file *file, const GElf_Sym *sym)
-{
-	const struct section *section;
-
-	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx >= SHN_LORESERVE ||
-	    sym->st_shndx >= file->sections.nr)
-		return NULL;
-	section = &file->sections.data[sym->st_shndx];
-	if (!(section->header.sh_flags & SHF_ALLOC))
-		return NULL;
-	if (is_code(sym) || GELF_ST_TYPE(sym->st_info) == STT_OBJECT)
-		return section;
-	if (is_label(sym) && (strstr(section->name, "text") || strstr(section->name, "data")))
-		return section;
-	return NULL;
-}
-
-static u8 type_letter(const GElf_Sym *sym, const struct section *section)
-{
-	bool code = is_code(sym) || (GELF_ST_TYPE(sym->st_info) == STT_NOTYPE &&
-				     strstr(section->name, "text"));
-
-	switch (GELF_ST_BIND(sym->st_info)) {
-	case STB_GLOBAL:
-		return code ? 'T' : 'D';
-	case STB_WEAK:
-		return code ? 'W' : 'V';
-	default:
-		return code ? 't' : 'd';
-	}
-}
-
-/* Where the address @vaddr is in the file, by the segments; by the section where none covers it. */
-static u64 file_offset(const struct elf_file *runtime, const struct section *section, u64 vaddr)
-{
-	for (size_t i = 0; i < runtime->loads.nr; i++) {
-		const GElf_Phdr *load = &runtime->loads.data[i];
-
-		if (vaddr >= load->p_vaddr &&
-		    vaddr - load->p_vaddr < MAX(load->p_memsz, load->p_filesz))
-			return vaddr - load->p_vaddr + load->p_offset;
-	}
-	return vaddr - section->header.sh_addr + section->header.sh_offset;
-}
-
-static int add_symbol(const struct elf_file *file, const struct elf_file *runtime,
-		      const struct symbol_table *table, const GElf_Sym *sym,
-		      struct symtab *symtab)
-{
-	const struct section *section = useful_section(file, sym);
-	const char *name = table_name(table, sym->st_name);
-	u64 value = sym->st_value;
-
-	if (!section || !name || is_mapping_symbol(file, name))
-		return 0;
-	/* A debug file has the sections' headers, but not where they are in the program. */
-	if (runtime && section->header.sh_type == SHT_NOBITS &&
-	    sym->st_shndx < runtime->sections.nr)
-		section = &runtime->sections.data[sym->st_shndx];
-	if (file->header.e_machine == EM_ARM && is_code(sym))
-		value &= ~1ULL;
-	if (!runtime)
-		;	/* as it is */
-	else if (!elf_file_is_relocatable(file))
-		value = file_offset(runtime, section, value);
-	else if (!strcmp(section->name, ".text"))
-		value += section->header.sh_offset;
-	else
-		return 0;
-	return symtab_add(symtab, value, sym->st_size, type_letter(sym, section), name);
-}
-
-static int add_table(const struct elf_file *file, const struct elf_file *runtime,
-		     const struct section *section, struct symtab *symtab)
-{
-	struct symbol_table table;
-	int err = open_table(file, section, &table);
-
-	for (size_t i = 1; !err && i < table.nr; i++) {
-		GElf_Sym sym;
-
-		if (!gelf_getsym(table.symbols, i, &sym))
-			return -EBADMSG;
-		err = add_symbol(file, runtime, &table, &sym, symtab);
-	}
-	return err;
-}
-
-int elf_file_add_symbols(const struct elf_file *file, const struct elf_file *runtime,
-			 struct symtab *symtab)
-{
-	int err = 0;
-
-	if (file->symtab)
-		err = add_table(file, runtime, file->symtab, symtab);
-	if (!err && file->dynsym)
-		err = add_table(file, runtime, file->dynsym, symtab);
-	return err;
-}
-
-/* The table's first entry, which is longer on some machines, and the size of the others. */
-static void plt_sizes(const struct elf_file *file, const struct section *plt, u64 *ret_first,
-		      u64 *ret_entry)
-{
-	switch (file->header.e_machine) {
-	case EM_ARM:
-		*ret_first = 20;
-		*ret_entry = 12;
-		break;
-	case EM_AARCH64:
-		*ret_first = 32;
-		*ret_entry = 16;
-		break;
-	default:
-		*ret_first = *ret_entry = plt->header.sh_entsize;
-		break;
-	}
-}
-
-/* What is filled in for one stub, and whose address. */
-struct stub {
-	u64 offset;
-	size_t symbol;
-};
-
-static bool read_stub(Elf_Data *data, bool with_addend, size_t i, struct stub *ret)
-{
-	GElf_Rela rela;
-	GElf_Rel rel;
-
-	if (with_addend && gelf_getrela(data, i, &rela))
-		*ret = (struct stub){ rela.r_offset, GELF_R_SYM(rela.r_info) };
-	else if (!with_addend && gelf_getrel(data, i, &rel))
-		*ret = (struct stub){ rel.r_offset, GELF_R_SYM(rel.r_info) };
-	else
-		return false;
-	return true;
-}
-
-static int add_plt_entry(const struct symbol_table *table, size_t i, u64 start, u64 size,
-			 struct symtab *symtab)
-{
-	char text[SYMBOL_NAME_MAX + 1];
-	const char *name;
-	GElf_Sym sym;
-
-	if (!gelf_getsym(table->symbols, i, &sym))
-		return -EBADMSG;
-	name = table_name(table, sym.st_name);
-	snprintf(text, sizeof(text), "%s@plt", name ? name : "");
-	return symtab_add(symtab, start, size, 'T', text);
-}
-
-static const struct section *plt_relocations(const struct elf_file *file)
-{
-	const struct section *section = find_section_of_type(file, ".rela.plt", SHT_RELA);
-
-	return section ? section : find_section_of_type(file, ".rel.plt", SHT_REL);
-}
-
-/* The stubs of a file, in their order. */
-struct plt {
-	const struct elf_file *file;
-	struct symbol_table table;	/* what they are named by */
-	VEC(struct stub) stubs;
-};
-
-static int compare_stubs(const void *a, const void *b)
-{
-	const struct stub *x = a, *y = b;
-
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/*
- * On x86 stubs come in the order of what is filled in for them, not of the relocations, where those
- * of functions that are chosen at run time come last. perf knows since 6.3 (78250284b157 "perf
- * symbols: Sort plt relocations for x86").
- */
-static int read_stubs(const struct section *relocations, struct plt *plt)
-{
-	bool with_addend = relocations->header.sh_type == SHT_RELA;
-	int machine = plt->file->header.e_machine;
-	Elf_Data *data = elf_getdata(relocations->scn, NULL);
-	struct stub stub;
-	int err = 0;
-
-	if (!data || !data->d_buf)
-		return 0;
-	for (size_t i = 0; !err && i < MAX_SYMBOLS && read_stub(data, with_addend, i, &stub); i++)
-		err = vec_push(&plt->stubs, stub);
-	if (plt->stubs.nr && (machine == EM_X86_64 || machine == EM_386))
-		qsort(plt->stubs.data, plt->stubs.nr, sizeof(stub), compare_stubs);
-	return err;
-}
-
-/* They lie from file offset @at to @end, each of @size bytes. */
-static int add_stubs(const struct plt *plt, u64 at, u64 end, u64 size, struct symtab *symtab)
-{
-	int err = 0;
-
-	for (size_t i = 0; !err && size && i < plt->stubs.nr && at < end; i++, at += size)
-		err = add_plt_entry(&plt->table, plt->stubs.data[i].symbol, at, size, symtab);
-	return err;
-}
-
-/*
- * With indirect branch tracking calls go to stubs of a section of their own, without a first entry
- * that is none. perf knows since 6.3 (b2529f829ad6 "perf symbols: Add support for x86 .plt.sec").
- */
-static int add_second_stubs(const struct plt *plt, struct symtab *symtab)
-{
-	const struct section *section = find_section_of_type(plt->file, ".plt.sec", SHT_PROGBITS);
-	const GElf_Shdr *header = section ? &section->header : NULL;
-
-	return header ? add_stubs(plt, header->sh_offset, header->sh_offset + header->sh_size,
-				  header->sh_entsize, symtab) : 0;
-}
-
-int elf_file_add_plt(const struct elf_file *file, struct symtab *symtab)
-{
-	const struct section *section = find_section(file, ".plt");
-	const struct section *relocations = plt_relocations(file);
-	struct plt plt = { .file = file };
-	u64 first, entry;
-	int err;
-
-	if (!file->dynsym || !relocations || !section ||
-	    relocations->header.sh_link != (size_t)(file->dynsym - file->sections.data))
-		return 0;
-	plt_sizes(file, section, &first, &entry);
-	err = open_table(file, file->dynsym, &plt.table);
-	if (!err)
-		err = read_stubs(relocations, &plt);
-	if (!err)
-		err = add_stubs(&plt, section->header.sh_offset + first, UINT64_MAX, entry, symtab);
-	if (!err)
-		err = add_second_stubs(&plt, symtab);
-	vec_deinit(&plt.stubs);
 	return err;
 }
