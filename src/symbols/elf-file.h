@@ -82,8 +82,8 @@ int elf_file_add_symbols(const struct elf_file *file, const struct elf_file *run
 			 struct symtab *symtab);
 
 /*
- * Adds "name@plt" for each entry of the procedure linkage table, of both where there are two. Of
- * functions that the program itself chooses at run time: "@plt".
+ * Adds "name@plt" for each entry of the procedure linkage table, of both where there are two;
+ * "@plt" where the name is not known.
  */
 int elf_file_add_plt(const struct elf_file *file, struct symtab *symtab);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Symbols of ELF files. Which of them count and at what address follows tools/perf/util/symbol-elf.c
- * of Linux 6.1, so that names are the same as perf's.
+ * Symbols of ELF files. Which of them count and at what address follows
+ * tools/perf/util/symbol-elf.c of Linux 6.1, so that names are the same as perf's.
  */
 #include "symbols/elf-file-private.h"
 

@@ -134,6 +134,11 @@ static void add_relocations(struct builder *b)
 		put_word(b, b->spec->is_32 ? (i + 1) << 8 | 7 : (u64)(i + 1) << 32 | 7);
 		put_word(b, 0);
 	}
+	for (size_t i = 0; i < b->spec->nr_choosers; i++) {
+		put_word(b, 0x4000 + (nr + i) * 8);
+		put_word(b, R_X86_64_IRELATIVE);
+		put_word(b, b->spec->choosers[i]);
+	}
 	s->entsize = b->spec->is_32 ? 12 : 24;
 	s->link = BUILD_ELF_DYNSYM;
 	end_section(b, s);
@@ -304,7 +309,7 @@ void build_elf(const struct build_elf *spec, struct strbuf *out)
 	add_memory(&b, BUILD_ELF_DATA, SHF_WRITE, 1, true);
 	add_memory(&b, BUILD_ELF_BSS, SHF_WRITE, 2, false);
 	if (spec->nr_plt)
-		add_plt(&b, BUILD_ELF_PLT, spec->nr_plt + 1);
+		add_plt(&b, BUILD_ELF_PLT, spec->nr_plt + spec->nr_choosers + 1);
 	if (spec->second_plt)
 		add_plt(&b, BUILD_ELF_PLT_SEC, spec->nr_plt);
 	if (spec->nr_symbols)

@@ -53,6 +53,8 @@ struct build_elf {
 	const struct build_elf_symbol *dynamic;	/* also what the relocations name, in order */
 	size_t nr_dynamic;
 	size_t nr_plt;				/* so many of them */
+	const u64 *choosers;			/* stubs after these: what IRELATIVE ones are of */
+	size_t nr_choosers;
 	bool second_plt;			/* .plt.sec, behind .plt */
 	bool last_first;			/* what stubs jump by, against the relocations */
 	const struct build_elf_load *loads;

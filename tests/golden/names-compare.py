@@ -4,9 +4,10 @@
 
 At least NAMED per cent of the addresses that the first has names for have the same in the second;
 at most WRONG per cent have another, or one where the first has none. Names of the linker's stubs
-are right when STUBS has them, "ADDRESS <NAME@plt>:" lines of objdump: perf 6.1 lets _init reach over
-the first of them, has none in objects that are stripped of everything else, and mistakes them where
-some are of functions that are chosen at run time.
+are right when STUBS has them, "ADDRESS <NAME@plt>:" lines of objdump, which for functions that are
+chosen at run time has <*ABS*+0xCHOOSER@plt> only, and "CHOOSER i NAME" lines of nm: perf 6.1 lets
+_init reach over the first of them, has none in objects that are stripped of everything else, and
+mistakes them where some are of functions that are chosen at run time.
 """
 
 import re
@@ -23,8 +24,15 @@ def frames(path):
 
 def read_stubs(path):
     with open(path, encoding="utf-8") as file:
-        lines = (re.match(r"([0-9a-f]+) <([^@>]*?)(\(.*\)[ const]*)?(@.*)?>:", line) for line in file)
-        return {(int(m[1], 16), "" if m[2].startswith("*ABS*") else m[2]) for m in lines if m}
+        text = file.read()
+    stubs, chosen = set(), {}
+    for at, name in re.findall(r"^([0-9a-f]+) i ([^@\n]+)", text, re.M):
+        chosen.setdefault(int(at, 16), []).append(name)
+    for at, name in re.findall(r"^([0-9a-f]+) <([^@>\n]*?)(?:\(.*\)[ const]*)?(?:@.*)?>:", text, re.M):
+        chooser = re.match(r"\*ABS\*\+0x([0-9a-f]+)", name)
+        names = chosen.get(int(chooser[1], 16), [""]) if chooser else [name]
+        stubs.update((int(at, 16), each) for each in names)
+    return stubs
 
 
 def is_stub(line, stubs):

@@ -26,7 +26,11 @@ alike() {
 		return
 	fi
 	"$BUILD/tests/make-addresses" data "$2" && names data nothing
-	objdump -d -C -j .plt -j .plt.sec "$2" >stubs.txt 2>/dev/null
+	{
+		objdump -d -C -j .plt -j .plt.sec "$2"
+		nm "$2"
+		nm -D "$2"
+	} >stubs.txt 2>/dev/null
 	check "$1" python3 "$SRC/tests/golden/names-compare.py" perfs.txt ours.txt "$3" "${4:-0.1}" \
 		stubs.txt
 }

@@ -238,6 +238,43 @@ static void test_dynamic_and_plt(void **state)
 	unmake(&made);
 }
 
+/* Of a function that is chosen at run time only the one that chooses is known. */
+static void test_chosen(void **state)
+{
+	static const struct build_elf_symbol dynamic[] = {
+		{ "puts", 0, 0, FUNC(GLOBAL), 0, SHN_UNDEF },
+		{ "_copy", BASE + 0x40, 0x10, ELF64_ST_INFO(STB_GLOBAL, STT_GNU_IFUNC), 0,
+		  BUILD_ELF_TEXT },
+		{ "copy", BASE + 0x40, 0x10, ELF64_ST_INFO(STB_GLOBAL, STT_GNU_IFUNC), 0,
+		  BUILD_ELF_TEXT },
+		{ "choose", BASE + 0x40, 0x10, FUNC(GLOBAL), 0, BUILD_ELF_TEXT },
+	};
+	static const u64 choosers[] = { BASE + 0x40, BASE + 0x50 };
+	struct build_elf spec = program;
+	struct symtab *symtab;
+	struct made made;
+	u64 plt;
+
+	(void)state;
+	spec.machine = EM_X86_64;
+	spec.nr_symbols = 0;
+	spec.dynamic = dynamic;
+	spec.nr_dynamic = ARRAY_SIZE(dynamic);
+	spec.nr_plt = 1;
+	spec.choosers = choosers;
+	spec.nr_choosers = ARRAY_SIZE(choosers);
+	plt = build_elf_plt_offset(&spec);
+	make(&spec, &made);
+	assert_int_equal(symtab_create(&symtab), 0);
+	assert_int_equal(elf_file_add_plt(made.file, symtab), 0);
+	assert_int_equal(symtab_finish(symtab), 0);
+	assert_string_equal(name_at(symtab, plt + 16), "puts@plt");
+	assert_string_equal(name_at(symtab, plt + 32), "copy@plt");
+	assert_string_equal(name_at(symtab, plt + 48), "@plt");
+	symtab_destroy(symtab);
+	unmake(&made);
+}
+
 /* Calls go to the second stubs; the order is that of what they jump by. */
 static void test_second_plt(void **state)
 {
@@ -483,6 +520,7 @@ int main(void)
 		cmocka_unit_test(test_debug_file),
 		cmocka_unit_test(test_debuglink),
 		cmocka_unit_test(test_dynamic_and_plt),
+		cmocka_unit_test(test_chosen),
 		cmocka_unit_test(test_second_plt),
 		cmocka_unit_test(test_relocatable),
 		cmocka_unit_test(test_arm_marks),
