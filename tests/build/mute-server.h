@@ -18,6 +18,12 @@ struct mute_server {
 	u64 time;			/* ns, when a client came; 0: none did */
 };
 
+/*
+ * Whether debuginfod's client is installed, without which nobody is asked. It stays loaded from
+ * then on: what its libraries keep is no leak as long as they are there.
+ */
+bool mute_server_has_client(void);
+
 /* 0 or -errno. */
 int mute_server_start(struct mute_server *server, void (*on_client)(void *arg), void *arg);
 
