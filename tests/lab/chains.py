@@ -245,12 +245,24 @@ def is_subsequence(want, names):
     return all(any(re.fullmatch(w, name) for name in rest) for w in want)
 
 
+def without_entry(sample):
+    """
+    The frames but for an interrupt's entry alone: a vCPU that is to be stopped may be given its
+    pending interrupt first, and then stands at the first instruction of that.
+    """
+    frames = sample.frames
+    is_entry = sample.kernel() and frames[0][1].startswith("asm_") and \
+        (len(frames) == 1 or frames[1][0] >> 63 == 0)
+    return frames[1:] if is_entry else frames
+
+
 def distribution(path, comm):
     chains = collections.Counter()
     for sample in read_samples(path):
         if re.fullmatch(comm, sample.comm) and sample.frames:
             # By function, as addresses within a loop vary.
-            chains[tuple((ip if ip >> 63 == 0 else sym) for ip, sym, _ in sample.frames[1:])] += 1
+            chains[tuple((ip if ip >> 63 == 0 else sym)
+                         for ip, sym, _ in without_entry(sample)[1:])] += 1
     return chains
 
 

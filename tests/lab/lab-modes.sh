@@ -29,9 +29,7 @@ agree() {
 }
 
 agree deferred 3
-# A thread that handles an exit when it is to be stopped is stopped behind the instruction that
-# exited. Exits take long in emulation: some points go to those that program the guest's timer.
-agree ptrace 6
+agree ptrace 3
 chains_judge
 "$lab" guest stop modes
 tap_done
