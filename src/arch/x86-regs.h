@@ -38,7 +38,12 @@ enum x86_pt_regs_slot {
 #define X86_PT_REGS_SIZE (X86_PT_NR * sizeof(u64))
 #define X86_PT_IRET_OFFSET (X86_PT_RIP * sizeof(u64))
 
-#define X86_USER32_CS 0x23	/* of 32-bit programs; arch/x86/include/asm/segment.h */
+/* The selectors that Linux runs with: arch/x86/include/asm/segment.h. */
+#define X86_KERNEL_CS 0x10
+#define X86_KERNEL_DS 0x18
+#define X86_USER32_CS 0x23	/* of 32-bit programs */
+#define X86_USER_DS 0x2b
+#define X86_USER_CS 0x33
 
 /*
  * Privilege level of the code that a saved CS belongs to. Only the lower 16 bits are CS: FRED

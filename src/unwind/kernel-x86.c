@@ -435,6 +435,32 @@ static bool step_trick(struct walk *w, const struct cfi_row *row)
 	return may_be_retpoline(row) && step_retpoline(w);
 }
 
+/* The segments that Linux runs with; SS may be null in the kernel. */
+static bool are_segments(u16 cs, u16 ss)
+{
+	if (cs == X86_KERNEL_CS)
+		return ss == X86_KERNEL_DS || !ss;
+	return (cs == X86_USER_CS || cs == X86_USER32_CS) && ss == X86_USER_DS;
+}
+
+/*
+ * Entry code that has only the processor's part of pt_regs, @row, calls what pushes the rest, and
+ * has all of it when that returns (error_entry(), arch/x86/entry/entry_64.S, and sync_regs(), to
+ * which it jumps). In there they mostly are pushed: then the row behind the call is the true one.
+ */
+static enum stop_reason step_entry(struct walk *w, const struct cfi_row *row)
+{
+	u64 cfa, regs[X86_PT_NR];
+	struct cfi_row behind;
+
+	if (w->unwinder->ops->find_row(w->unwinder->ctx, GVA(w->pc), &behind) == 0 &&
+	    behind.kind == CFI_ROW_REGS && find_cfa(w, &behind, &cfa) == STOP_NONE &&
+	    read_stack(w, cfa, regs, sizeof(regs)) == STOP_NONE &&
+	    are_segments(regs[X86_PT_CS], regs[X86_PT_SS]))
+		return step_by_row(w, &behind);
+	return step_by_row(w, row);
+}
+
 /* To the caller's frame: STOP_NONE, or why there is none. */
 static enum stop_reason step(struct walk *w)
 {
@@ -448,6 +474,8 @@ static enum stop_reason step(struct walk *w)
 		return step_frame_pointer(w);
 	if (err)
 		return err == -EOPNOTSUPP ? STOP_UNSUPPORTED : STOP_NO_RULE;
+	if (!w->exact && row.kind == CFI_ROW_REGS_PARTIAL)
+		return step_entry(w, &row);
 	stop = step_by_row(w, &row);
 	if (stop == STOP_NONE || !w->exact)
 		return stop;

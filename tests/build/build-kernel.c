@@ -25,6 +25,7 @@ static const struct build_orc_entry entries[FN_NR] = {
 	[FN_R13] = CALL(R13, 0),
 	[FN_DOWN] = CALL(SP, -64),
 	[FN_UNDEFINED] = { .type = BUILD_ORC_TYPE_UNDEFINED },
+	[FN_ENTRY] = REGS(PARTIAL, SP, 0, true),
 	[FN_BAD] = CALL(SP, 8, .bp_reg = BUILD_ORC_R13),
 };
 
@@ -33,8 +34,11 @@ int build_kernel_init(struct build_kernel *kernel, enum orc_format format)
 	*kernel = (struct build_kernel){
 		.orc = { .format = format, .ip_base = BUILD_KERNEL_TEXT + 0x1000000 },
 	};
-	for (unsigned int i = 0; i < FN_NR; i++)
+	for (unsigned int i = 0; i < FN_NR; i++) {
 		build_orc_add(&kernel->orc, BUILD_KERNEL_TEXT + i * 0x100, &entries[i]);
+		if (i == FN_ENTRY)
+			build_orc_add(&kernel->orc, FN_RETURN(i), &entries[FN_REGS]);
+	}
 	build_orc_undefined(&kernel->orc, BUILD_KERNEL_TEXT + FN_NR * 0x100);
 	return build_orc_table(&kernel->orc, &kernel->table);
 }

@@ -29,6 +29,7 @@ enum build_kernel_fn {
 	FN_R13,			/* and with another register */
 	FN_DOWN,		/* as only a liar has it: -64 */
 	FN_UNDEFINED,		/* said to have no rule */
+	FN_ENTRY,		/* as FN_IRET, and as FN_REGS behind its call */
 	FN_BAD,			/* malformed entry */
 	FN_NR,
 };

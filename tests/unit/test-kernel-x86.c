@@ -343,6 +343,38 @@ static void test_partial_keeps_registers(void **state)
 	world_deinit(&w);
 }
 
+/* In what entry code calls to push the registers: before it has, and after. */
+static void test_pushed_regs(void **state)
+{
+	const u64 gpr[16] = { [X86_RSP] = 0x7ffc1000 };
+	struct world w;
+
+	(void)state;
+	for (int pushed = 0; pushed < 2; pushed++) {
+		world_init(&w, ENTRY_TOP);
+		if (pushed)
+			build_stack_regs(&w.thread, 0x401234, gpr, true);
+		else
+			build_stack_iret(&w.thread, 0x401234, 0x7ffc1000, true);
+		build_stack_push(&w.thread, FN_RETURN(FN_ENTRY));
+		sample_thread(&w, FN_PC(FN_LEAF));
+		w.sample.wire.user_pc = 0x401234;
+		w.sample.wire.user_sp = 0x7ffc1000;
+		w.sample.wire.user_stop = STOP_COMPLETE;
+		assert_chain(&w, STOP_COMPLETE, { FN_PC(FN_LEAF), INT },
+			     { FN_RETURN(FN_ENTRY), RET }, { 0x401234, INT });
+		world_deinit(&w);
+	}
+	/* Neither. */
+	world_init(&w, ENTRY_TOP);
+	build_stack_locals(&w.thread, 30);
+	build_stack_push(&w.thread, FN_RETURN(FN_ENTRY));
+	sample_thread(&w, FN_PC(FN_LEAF));
+	unwind(&w);
+	assert_int_not_equal(w.chain.kernel_stop, STOP_COMPLETE);
+	world_deinit(&w);
+}
+
 /* An NMI from user mode has gone to the thread's stack, the frame is on its own, above RDX. */
 static void test_nmi_from_user(void **state)
 {
@@ -762,6 +794,7 @@ int main(void)
 		cmocka_unit_test(test_irq_stack_by_frame_pointer),
 		cmocka_unit_test(test_nmi),
 		cmocka_unit_test(test_partial_keeps_registers),
+		cmocka_unit_test(test_pushed_regs),
 		cmocka_unit_test(test_nmi_from_user),
 		cmocka_unit_test(test_outermost),
 		cmocka_unit_test(test_bad_returns),
