@@ -148,15 +148,23 @@ static enum stop_reason add_frames_above(const struct unwinder *unwinder,
 	return stop == STOP_BAD_POINTER || stop == STOP_BAD_RETURN ? STOP_STACK_CUT : stop;
 }
 
+/* Whether a chain that @stop ended at its very first address ended for want of a rule there. */
+static bool lacks_first_rule(enum stop_reason stop)
+{
+	return stop == STOP_NO_RULE || stop == STOP_RULE_UNKNOWN || stop == STOP_NOT_LOADED;
+}
+
 /*
  * Without a rule, or a frame pointer that leads on, at the very first address the chain is what
- * capture walked; and what lies above the copy of the stack may be.
+ * capture walked; and what lies above the copy of the stack may be. A rule that is still being read
+ * is there, and most code that has one keeps no frame pointer: the reason stays, however far the
+ * walk came. Samples wait for such rules (recording_add()); this is for those that no more can.
  */
 static enum stop_reason add_user_chain(const struct unwinder *unwinder,
 				       const struct sample *sample,
 				       const struct user_start *start, struct chain *chain)
 {
-	enum stop_reason stop = STOP_NO_RULE;
+	enum stop_reason stop = STOP_NO_RULE, walked;
 	u32 nr = chain->nr, splice = 0;
 
 	if (start->by_rule) {
@@ -165,12 +173,13 @@ static enum stop_reason add_user_chain(const struct unwinder *unwinder,
 			splice = find_splice(sample, chain, nr);
 		if (splice)
 			return add_frames_above(unwinder, sample, splice, chain);
-		if ((stop != STOP_NO_RULE && stop != STOP_RULE_UNKNOWN) || chain->nr != nr + 1)
+		if (!lacks_first_rule(stop) || chain->nr != nr + 1)
 			return stop;
 		chain->nr = nr;
 	}
 	add_frame(chain, start->pc, FRAME_USER, FRAME_F_INTERRUPTED);
-	return add_walked_frames(unwinder, sample, start, stop, chain);
+	walked = add_walked_frames(unwinder, sample, start, stop, chain);
+	return stop == STOP_NOT_LOADED ? stop : walked;
 }
 
 static void add_user_part(const struct unwinder *unwinder, const struct sample *sample,

@@ -34,8 +34,8 @@ struct unwind_ops {
 	/*
 	 * The rule at @pc in the sampled task's user space, @pc as for find_row(). -ENOENT: none
 	 * covers it, and code there may keep a frame pointer; -ENODATA: that is not known;
-	 * -EAGAIN: not yet, which ends the chain with STOP_NOT_LOADED. NULL: user frames are those
-	 * that capture walked.
+	 * -EAGAIN: not yet, which ends the chain with STOP_NOT_LOADED, at the first address after
+	 * what capture walked. NULL: user frames are those that capture walked.
 	 */
 	int (*find_user_row)(void *ctx, gva_t pc, struct cfi_row *ret_row);
 };

@@ -518,6 +518,33 @@ static void test_frame_pointers(void **state)
 	world_deinit(&w);
 }
 
+/* While the first rule is being read the chain is what capture walked, and says so. */
+static void test_not_loaded(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, RETURN(FN_START));
+	sample_at(&w, PC(FN_LATER), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	build_sample_frame(&w.sample, RETURN(FN_LOCALS));
+	build_sample_frame(&w.sample, RETURN_BAD(FN_LOCALS));
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LATER), RETURN(FN_NO_ROW) + FN_SIZE * 20, RETURN(FN_LOCALS)),
+		     STOP_NOT_LOADED);
+	w.unwinder.max_depth = 2;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LATER), RETURN(FN_NO_ROW) + FN_SIZE * 20), STOP_NOT_LOADED);
+	w.unwinder.max_depth = 0;
+	/* None of them holds. */
+	w.sample.wire.nr_user_frames = 0;
+	strbuf_reset(&w.sample.frames);
+	build_sample_frame(&w.sample, RETURN_BAD(FN_LOCALS));
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_LATER)), STOP_NOT_LOADED);
+	world_deinit(&w);
+}
+
 /* Called from code without rules: what RBP says there, and what it may say. */
 static void test_frame_pointer_cut(void **state)
 {
@@ -580,14 +607,14 @@ static void test_ends(void **state)
 		{ PC(FN_UNDEFINED), 0, 2, STOP_COMPLETE },	/* by frame pointers, then */
 		{ PC(FN_NOT_KNOWN), 0, 2, STOP_COMPLETE },
 		{ PC(FN_STRANGE), 0, 1, STOP_UNSUPPORTED },
-		{ PC(FN_LATER), 0, 1, STOP_NOT_LOADED },
+		{ PC(FN_LATER), 0, 2, STOP_NOT_LOADED },
 		{ PC(FN_START), 0, 1, STOP_COMPLETE },
 		{ PC(FN_DOWN), 0, 1, STOP_BAD_POINTER },
 		{ PC(FN_LEAF), RETURN(FN_UNDEFINED), 2, STOP_NO_RULE },
 		{ PC(FN_LEAF), RETURN(FN_NOT_KNOWN), 2, STOP_RULE_UNKNOWN },
 		{ PC(FN_LEAF), RETURN(FN_DOWN), 2, STOP_BAD_POINTER },
 		{ PC(FN_LEAF), RETURN(FN_LATER), 2, STOP_NOT_LOADED },
-		{ PC(FN_LEAF), RETURN_BAD(FN_LATER), 1, STOP_NOT_LOADED },
+		{ PC(FN_LEAF), RETURN_BAD(FN_LATER), 2, STOP_NOT_LOADED },
 		{ PC(FN_LEAF), RETURN_BEHIND, 2, STOP_COMPLETE },
 		{ PC(FN_LEAF), RETURN_BAD(FN_LEAF), 1, STOP_BAD_RETURN },
 		{ PC(FN_LEAF), 0x50, 1, STOP_BAD_RETURN },
@@ -1285,6 +1312,7 @@ int main(void)
 		cmocka_unit_test(test_signal_cut),
 		cmocka_unit_test(test_frame_pointers),
 		cmocka_unit_test(test_frame_pointer_cut),
+		cmocka_unit_test(test_not_loaded),
 		cmocka_unit_test(test_zero_end),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_cut),
