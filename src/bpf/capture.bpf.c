@@ -51,6 +51,10 @@ struct {
 	__uint(max_entries, 1 << 20);
 } ring SEC(".maps");
 
+/* In memory that user space has mapped: .bss. */
+struct capture_ring_use ring_uses[CAPTURE_MAX_VMS];
+volatile u64 ring_share;		/* of the ring's bytes for each VM; 0: all. It may change */
+
 /* A shot and the work space of reading its registers. */
 struct scratch {
 	struct shot shot;
@@ -141,7 +145,8 @@ static __always_inline int filtered(const struct vcpu_regs *regs)
 	return regs->user ? exclude_user : exclude_kernel;
 }
 
-static __always_inline void send(struct shot *shot)
+/* Puts the record into the ring, if it fits. */
+static __always_inline int output(struct shot *shot)
 {
 	u64 size = shot->wire.size;
 	u64 flags = BPF_RB_NO_WAKEUP;
@@ -149,11 +154,28 @@ static __always_inline void send(struct shot *shot)
 	if (bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= wake_bytes)
 		flags = BPF_RB_FORCE_WAKEUP;
 	shot_opaque(size);
-	if (size > sizeof(shot->wire) + sizeof(shot->data) ||
-	    bpf_ringbuf_output(&ring, shot, size, flags))
+	if (size > sizeof(shot->wire) + sizeof(shot->data))
+		return -1;
+	return bpf_ringbuf_output(&ring, shot, size, flags);
+}
+
+/*
+ * Notes what is sent before it is, so that no other CPU can have the same room. One that is over
+ * the limit takes it back: until then another of the same VM may find no room, but never too much.
+ */
+static __always_inline void send(struct shot *shot)
+{
+	struct capture_ring_use *use = &ring_uses[shot->wire.vm % CAPTURE_MAX_VMS];
+	u64 bytes = capture_ring_bytes(shot->wire.size), share = ring_share;
+	u64 taken = *(volatile u64 *)&use->taken;
+	u64 waiting = __sync_fetch_and_add(&use->sent, bytes) + bytes - taken;
+
+	if ((share && waiting > share) || output(shot)) {
+		__sync_fetch_and_add(&use->sent, -bytes);
 		count(shot->wire.vm, COUNT_LOST_RING);
-	else
+	} else {
 		count(shot->wire.vm, COUNT_SAMPLES);
+	}
 }
 
 /* The vCPU whose guest an event belongs to, or NULL. Counts. */

@@ -49,4 +49,34 @@ struct capture_vm_counts {
 
 #define CAPTURE_NO_VM CAPTURE_MAX_VMS	/* counts what is no VM's that we know */
 
+/*
+ * The samples of one VM that wait in the ring buffer: .sent less .taken bytes. All VMs share the
+ * ring, and the size of a sample is a guest's choice: one must not take the room of all.
+ */
+struct capture_ring_use {
+	u64 sent;	/* by the programs, on any CPU */
+	u64 taken;	/* by the reader */
+	u64 pad[6];	/* no other VM's in the cache line */
+};
+
+/* What a record of @size bytes takes in the ring: BPF_RINGBUF_HDR_SZ, and multiples of 8. */
+static inline u64 capture_ring_bytes(u64 size)
+{
+	return (size + 8 + 7) & ~7ULL;
+}
+
+/*
+ * Bytes of a ring of @ring that each of @nr VMs may have waiting; 0: any number. Twice what it
+ * would have were all the same, for mostly they are not, but with others never more than half: what
+ * one does then leaves them room. At least @largest, a record's size, or that could never be sent.
+ */
+static inline u64 capture_ring_share(u64 ring, u64 nr, u64 largest)
+{
+	u64 share = nr > 4 ? 2 * ring / nr : ring / 2;
+
+	if (nr < 2)
+		return 0;
+	return share > capture_ring_bytes(largest) ? share : capture_ring_bytes(largest);
+}
+
 #endif

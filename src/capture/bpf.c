@@ -47,6 +47,17 @@ static bool is_deferred(const struct capture *capture)
 	return capture->options.mode == CAPTURE_DEFERRED;
 }
 
+/* The record's room is its VM's again. */
+static void note_taken(struct bpf_mode *mode, const struct wire_sample *wire, size_t size)
+{
+	struct capture_ring_use *use;
+
+	if (size < sizeof(*wire))
+		return;
+	use = &mode->skel->bss->ring_uses[wire->vm % CAPTURE_MAX_VMS];
+	__atomic_store_n(&use->taken, use->taken + capture_ring_bytes(size), __ATOMIC_RELEASE);
+}
+
 static int on_record(void *arg, void *data, size_t size)
 {
 	struct capture *capture = arg;
@@ -54,7 +65,17 @@ static int on_record(void *arg, void *data, size_t size)
 
 	if (capture_deliver(capture, data, size))
 		mode->bad_records++;
+	note_taken(mode, data, size);
 	return 0;
+}
+
+/* The ring is for @nr VMs from now on. */
+static void share_ring(struct bpf_mode *mode, size_t nr)
+{
+	u64 ring = bpf_map__max_entries(mode->skel->maps.ring);
+
+	mode->skel->bss->ring_share =
+		capture_ring_share(ring, nr, sizeof(struct wire_sample) + SHOT_DATA_BYTES);
 }
 
 /* Ring buffers are a power of two of pages. */
@@ -180,6 +201,7 @@ static int bpf_update_guest(struct capture *capture, struct capture_guest *guest
 	_cleanup_close_ int inner = -1;
 	u32 zero = 0;
 
+	share_ring(mode, capture->guests.nr);
 	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "vm", sizeof(u32), sizeof(struct shot_vm), 1,
 			       NULL);
 	if (inner < 0)
@@ -200,6 +222,7 @@ static void bpf_forget_guest(struct capture *capture, struct capture_guest *gues
 	struct bpf_mode *mode = capture->mode;
 
 	bpf_map_delete_elem(bpf_map__fd(mode->skel->maps.vms), &guest->index);
+	share_ring(mode, capture->guests.nr - 1);
 }
 
 static int attach_event(struct capture *capture, struct capture_thread *thread)

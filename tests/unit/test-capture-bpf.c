@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The capture programs on this machine's kernel, with KVM or without: each loads, and what becomes
- * of an event that waits for its exit. KVM's types are those that the programs were compiled with;
- * there is no vCPU, so that its registers cannot be read.
+ * of an event that waits for its exit. KVM's types are those that the programs were compiled with.
+ * There is no vCPU, so that its registers cannot be read, but where a test makes one up.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,10 +17,17 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "bpf/regs-run.h"
 #include "bpf/shared.h"
 #include "bpf/shot.h"
 
 #include "capture.skel.h"
+
+/* For clang's BPF. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wattributes"
+#include "bpf/host-types.h"
+#pragma GCC diagnostic pop
 
 static bool bpf_works(void)
 {
@@ -149,10 +156,156 @@ static void test_pending(void **state)
 	capture_bpf__destroy(skel);
 }
 
+/* A vCPU at its exit to user space, in kernel memory: a map's. */
+struct fake_vcpu {
+	u64 self;	/* its address there */
+	struct kvm_vcpu vcpu;
+	struct kvm_run run;
+};
+
+/* Has a program tell where the kernel has the map's value. */
+static u64 fake_address(int map)
+{
+	const struct bpf_insn insns[] = {
+		{ BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_VALUE, 0, map },
+		{ 0 },
+		{ BPF_STX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_1,
+		  offsetof(struct fake_vcpu, self), 0 },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0 },
+		{ BPF_JMP | BPF_EXIT, 0, 0, 0, 0 },
+	};
+	int program = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, "address", "GPL", insns,
+				    ARRAY_SIZE(insns), NULL);
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+	struct fake_vcpu fake;
+	u32 zero = 0;
+
+	assert_true(program >= 0);
+	assert_int_equal(bpf_prog_test_run_opts(program, &options), 0);
+	close(program);
+	assert_int_equal(bpf_map_lookup_elem(map, &zero, &fake), 0);
+	return fake.self;
+}
+
+/* Makes one, of VM 0, on this thread. Returns the map that it lives in. */
+static int add_fake_vcpu(struct capture_bpf *skel)
+{
+	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "vcpu", sizeof(u32), sizeof(struct fake_vcpu),
+				 1, NULL);
+	struct capture_vcpu vcpu = { .pid = getpid() };
+	u32 zero = 0, tid = gettid();
+	struct fake_vcpu fake = {
+		.run.kvm_valid_regs = REGS_RUN_WANTED,
+	};
+
+	assert_true(map >= 0);
+	fake.self = fake_address(map);
+	fake.vcpu.run = (void *)(fake.self + offsetof(struct fake_vcpu, run));
+	vcpu.kvm_vcpu = fake.self + offsetof(struct fake_vcpu, vcpu);
+	assert_int_equal(bpf_map_update_elem(map, &zero, &fake, BPF_ANY), 0);
+	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.vcpus), &tid, &vcpu, BPF_ANY),
+			 0);
+	return map;
+}
+
+static void take_one(struct capture_bpf *skel)
+{
+	int fd = bpf_map__fd(skel->maps.vcpus);
+	struct capture_vcpu vcpu;
+	u32 tid = gettid();
+
+	assert_int_equal(bpf_map_lookup_elem(fd, &tid, &vcpu), 0);
+	vcpu.pending = 1;
+	assert_int_equal(bpf_map_update_elem(fd, &tid, &vcpu, BPF_EXIST), 0);
+	run_exit(skel);
+}
+
+static int on_record(void *ctx, void *data, size_t size)
+{
+	struct capture_ring_use *use = ctx;
+
+	assert_int_equal(((struct wire_sample *)data)->vm, 0);
+	use->taken += capture_ring_bytes(size);
+	return 0;
+}
+
+static void test_ring_share(void **state)
+{
+	struct capture_ring_use *use;
+	struct ring_buffer *reader;
+	struct capture_bpf *skel;
+	u64 bytes, room;
+	int vcpu;
+
+	(void)state;
+	if (!bpf_works())
+		skip();
+	skel = open_programs();
+	bpf_map__set_max_entries(skel->maps.ring, 1 << 16);
+	assert_int_equal(capture_bpf__load(skel), 0);
+	add_vm(skel);
+	vcpu = add_fake_vcpu(skel);
+	use = &skel->bss->ring_uses[0];
+	reader = ring_buffer__new(bpf_map__fd(skel->maps.ring), on_record, use, NULL);
+	assert_non_null(reader);
+	take_one(skel);
+	assert_int_equal(count_of(skel, COUNT_SAMPLES), 1);
+	bytes = use->sent;
+	assert_in_range(bytes, sizeof(struct wire_sample) + 8, sizeof(struct wire_sample) + 24);
+	/* Three at a time, and three more once the reader has had them. */
+	skel->bss->ring_share = 4 * bytes - 1;
+	for (int i = 1; i < 5; i++)
+		take_one(skel);
+	assert_int_equal(count_of(skel, COUNT_SAMPLES), 3);
+	assert_int_equal(count_of(skel, COUNT_LOST_RING), 2);
+	assert_int_equal(use->sent, 3 * bytes);
+	assert_int_equal(ring_buffer__consume(reader), 3);
+	assert_int_equal(use->taken, use->sent);
+	for (int i = 0; i < 5; i++)
+		take_one(skel);
+	assert_int_equal(count_of(skel, COUNT_SAMPLES), 6);
+	assert_int_equal(count_of(skel, COUNT_LOST_RING), 4);
+	/* Without a limit the ring is one: what does not fit does not wait. */
+	skel->bss->ring_share = 0;
+	room = (1 << 16) / bytes;
+	for (u64 i = 0; i < room + 4; i++)
+		take_one(skel);
+	assert_int_equal(count_of(skel, COUNT_SAMPLES) + count_of(skel, COUNT_LOST_RING),
+			 10 + room + 4);
+	assert_in_range(count_of(skel, COUNT_LOST_RING), 4 + 4, 4 + 8);
+	assert_int_equal(use->sent, count_of(skel, COUNT_SAMPLES) * bytes);
+	ring_buffer__consume(reader);
+	assert_int_equal(use->taken, use->sent);
+	ring_buffer__free(reader);
+	close(vcpu);
+	capture_bpf__destroy(skel);
+}
+
+/* One VM leaves the others room, and any record can be sent. */
+static void test_shares(void **state)
+{
+	const u64 ring = 1 << 24, largest = 70000;
+
+	(void)state;
+	assert_int_equal(capture_ring_share(ring, 0, largest), 0);
+	assert_int_equal(capture_ring_share(ring, 1, largest), 0);
+	for (u64 nr = 2; nr <= CAPTURE_MAX_VMS; nr++) {
+		u64 share = capture_ring_share(ring, nr, largest);
+
+		assert_in_range(share, ring / nr, ring / 2);
+		assert_true(share >= capture_ring_bytes(largest));
+		assert_true(share <= 2 * ring / nr || share == capture_ring_bytes(largest));
+	}
+	assert_int_equal(capture_ring_bytes(8), 16);
+	assert_int_equal(capture_ring_bytes(9), 24);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_load),
+		cmocka_unit_test(test_ring_share),
+		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_pending),
 	};
 
