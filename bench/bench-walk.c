@@ -216,6 +216,29 @@ static int bench_user_sample(struct bench *bench, bool frames, u32 bytes)
 	return 0;
 }
 
+/* With @bytes of user stack above the stack pointer, and nothing behind its end, no frames. */
+static int bench_end_sample(struct bench *bench, u32 bytes)
+{
+	double sample = 0;
+	int err;
+
+	bench->skel->bss->user_stack = WIRE_MAX_STACK_BYTES;
+	bench->skel->bss->regs = bench->build.regs;
+	bench->skel->bss->regs.gpr[X86_RBP] = 0;
+	bench->skel->bss->regs.gpr[X86_RSP] = BUILD_SHOT_USER + BUILD_SHOT_USER_BYTES - bytes;
+	err = measure(bench, bench->skel->progs.take_samples, &sample);
+	bench->skel->bss->regs = bench->build.regs;
+	bench->skel->bss->user_stack = 0;
+	if (err)
+		return err;
+	if (bench->skel->bss->nr_stack_bytes != bytes + WIRE_RED_ZONE ||
+	    bench->skel->bss->stop != STOP_NOT_PRESENT)
+		return -EBADMSG;
+	printf("sample at stack's end  %7.1f ns/sample (task, %u bytes of stack)\n", sample,
+	       bench->skel->bss->nr_stack_bytes);
+	return 0;
+}
+
 /* With @bytes of kernel stack above the stack pointer, and the user frames. */
 static int bench_kernel_sample(struct bench *bench, u32 bytes)
 {
@@ -248,6 +271,8 @@ static int run(struct bench *bench, double *ret_small, double *ret_medium)
 		err = err ?: bench_user_sample(bench, true, copies[i]);
 		err = err ?: bench_user_sample(bench, false, copies[i]);
 	}
+	err = err ?: bench_end_sample(bench, 1024);
+	err = err ?: bench_end_sample(bench, 9 * 1024);
 	err = err ?: bench_kernel_sample(bench, 1024);
 	err = err ?: bench_kernel_sample(bench, 4096);
 	return err ?: bench_kernel_sample(bench, BUILD_SHOT_STACK_BYTES);

@@ -46,6 +46,18 @@ static int read_memory(struct shot_env *env, u64 hva, void *out, u32 size, bool 
 	return 0;
 }
 
+/* Only a user stack has holes, they hold nothing of any memory, and it does not end with one. */
+static void check_holes(const struct wire_sample *wire, const struct wire_stack *stack)
+{
+	const u8 *bytes = (const u8 *)wire + stack->offset;
+
+	require(!stack->holes || (stack->kind == WIRE_STACK_USER && stack->size));
+	for (u32 i = 0; stack->holes && i < stack->size; i++)
+		require(!bytes[i] || !wire_stack_in_hole(stack, i, 1));
+	require(!stack->holes || !wire_stack_in_hole(stack, stack->size - 1, 1));
+	require(stack->holes >> ((stack->gva % SHOT_PAGE + stack->size) / SHOT_PAGE + 1) == 0);
+}
+
 static void check(const struct shot *shot, const struct header *header)
 {
 	const struct wire_sample *wire = &shot->wire;
@@ -61,6 +73,7 @@ static void check(const struct shot *shot, const struct header *header)
 		require(wire->stacks[i].kind == WIRE_STACK_USER ?
 				wire->stacks[i].gva >> 56 == 0 :
 				wire->stacks[i].gva >= header->guest.kernel_start);
+		check_holes(wire, &wire->stacks[i]);
 		user_bytes += wire->stacks[i].kind == WIRE_STACK_USER ? wire->stacks[i].size : 0;
 	}
 	require(user_bytes <= MIN(shot->user_stack, WIRE_MAX_STACK_BYTES + 0U));

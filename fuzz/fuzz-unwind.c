@@ -54,7 +54,7 @@ static int find_user_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
 	for (unsigned int i = 0; i < CFI_SAVED_NR; i++)
 		row.saved[i] = (struct cfi_rule){ ((pc.addr >> 28) + i) & 7, reg + i, -8 * (s32)i };
 	if (kind == 7)
-		return reg & 1 ? -ENODATA : -ENOENT;
+		return reg & 2 ? -EAGAIN : reg & 1 ? -ENODATA : -ENOENT;
 	*ret_row = row;
 	return 0;
 }

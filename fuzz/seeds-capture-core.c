@@ -44,6 +44,17 @@ static int write_signal_seed(struct build_shot *build)
 	return err ?: write_seed("signal", build);
 }
 
+/* In a frame with pages that were never touched. */
+static int write_hole_seed(struct build_shot *build)
+{
+	u64 hole = build_pagetable_entry(&build->pt, BUILD_SHOT_USER + SHOT_PAGE, 0);
+	u64 present = build_pagetable_get(&build->pt, hole);
+	int err = build_pagetable_put(&build->pt, hole, 0);
+
+	err = err ?: write_seed("hole", build);
+	return err ?: build_pagetable_put(&build->pt, hole, present);
+}
+
 int write_seeds(void)
 {
 	static const u8 modes[] = { MMU_MODE_X86_4LEVEL, MMU_MODE_X86_5LEVEL };
@@ -54,7 +65,8 @@ int write_seeds(void)
 		err = build_shot_init(&build, modes[i]);
 		err = err ?: write_seed(i ? "user-5" : "user-4", &build);
 		if (!err && !i) {
-			err = write_signal_seed(&build);
+			err = write_hole_seed(&build);
+			err = err ?: write_signal_seed(&build);
 			err = err ?: write_kernel_seeds(&build);
 		}
 		build_shot_deinit(&build);

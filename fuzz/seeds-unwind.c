@@ -73,13 +73,14 @@ static void fill_stacks(struct seed *seed)
 /* Functions in user space whose rules fuzz-unwind.c makes of their address. */
 #define USER_RETURN(kind, reg) (0x10080040ULL | (kind) << 8 | (reg) << 12)
 
-static int write_user(enum orc_format format)
+/* On two pages. */
+static int write_user(enum orc_format format, const char *name, u8 holes)
 {
 	static struct seed seed;
 	static struct build_stack user;
 	int err = build_kernel_init(&seed.kernel, format);
 
-	build_stack_init(&user, 0x7ffc10000000);
+	build_stack_init(&user, 0x7ffc10000100);
 	build_stack_push(&user, USER_RETURN(6, 0));
 	for (unsigned int kind = 0; kind < 8; kind++) {
 		build_stack_push(&user, user.sp + 32);
@@ -94,8 +95,9 @@ static int write_user(enum orc_format format)
 	seed.sample.wire.flags = WIRE_F_USER;
 	seed.sample.wire.regs.user = 1;
 	build_sample_frame(&seed.sample, 0x401050);
+	seed.sample.wire.stacks[0].holes = holes;
 	if (!err)
-		err = write_seed("user", &seed);
+		err = write_seed(name, &seed);
 	build_kernel_deinit(&seed.kernel);
 	return err;
 }
@@ -147,8 +149,10 @@ static int write_format(enum orc_format format)
 
 int write_seeds(void)
 {
-	int err = write_user(ORC_FORMAT_END);
+	int err = write_user(ORC_FORMAT_END, "user", 0);
 
+	if (!err)
+		err = write_user(ORC_FORMAT_END, "user-hole", 1 << 1);
 	if (!err)
 		err = write_signal(ORC_FORMAT_END);
 	for (unsigned int format = ORC_FORMAT_END; format <= ORC_FORMAT_TYPES && !err; format++)

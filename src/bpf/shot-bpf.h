@@ -52,6 +52,12 @@ SHOT_INLINE int shot_read_hva(const struct shot *shot, void *out, u32 size, u64 
 
 #define shot_read_hva_again shot_read_hva	/* nothing is kept in between */
 
+/* Sets it to 0, as the helper does with what it could not read: no kernel memory is at 0. */
+SHOT_INLINE void shot_clear(void *out, u32 size)
+{
+	bpf_probe_read_kernel(out, size, NULL);
+}
+
 SHOT_INLINE void shot_loop(u32 nr, long (*fn)(u32 i, void *arg), void *arg)
 {
 	bpf_loop(nr, fn, arg, 0);

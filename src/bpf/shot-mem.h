@@ -119,7 +119,9 @@ SHOT_INLINE int shot_step_stop(enum mmu_step step)
 
 /*
  * Starts the view's walk to @gva: at the lowest table that the walk before came by and that covers
- * @gva too, else at the root. Leaves the place of the first entry, when it is known, in .hva.
+ * @gva too, else at the root. Leaves the place of the first entry, when it is known, in .hva. A
+ * walk to an entry that maps nothing has come by tables, too: that the next page is not there
+ * either is mostly found without a read.
  */
 SHOT_INLINE enum mmu_step shot_walk_start(struct shot *shot, struct shot_view *view, u64 gva)
 {
@@ -131,7 +133,7 @@ SHOT_INLINE enum mmu_step shot_walk_start(struct shot *shot, struct shot_view *v
 		level++;
 	level &= SHOT_LEVELS - 1;
 	table = view->tables[level];
-	if (!view->size || !table) {
+	if (!view->resume || !table) {
 		for (int i = 0; i < SHOT_LEVELS; i++)
 			view->tables[i] = 0;
 		shot->hva = 0;
@@ -166,6 +168,7 @@ SHOT_INLINE int shot_walk_tables(struct shot *shot, const struct shot_vm *vm,
 	enum mmu_step step = shot_walk_start(shot, view, gva);
 	u32 entry = 0;
 
+	view->resume = 0;
 	for (int i = 0; i < MMU_MAX_LEVELS && step == MMU_STEP_NEXT; i++) {
 		if (!shot->hva && shot_find_slot(shot, vm, view->walk.entry_gpa))
 			return STOP_NO_SLOT;
@@ -179,6 +182,7 @@ SHOT_INLINE int shot_walk_tables(struct shot *shot, const struct shot_vm *vm,
 	}
 	if (step == MMU_STEP_LEAF && view->line_hva)
 		view->line_used |= 1U << entry;
+	view->resume = step == MMU_STEP_LEAF || step == MMU_STEP_NOT_PRESENT;
 	return shot_step_stop(step);
 }
 

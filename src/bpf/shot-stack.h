@@ -128,34 +128,85 @@ SHOT_FN int shot_find_next_task(struct shot *shot)
 }
 
 /*
+ * Leaves out @size bytes of a user stack's page @page, which is not there: mostly the stack has
+ * ended, but the frame that its function has just made may have pages that were never touched.
+ */
+SHOT_INLINE int shot_leave_gap(struct shot *shot, u32 page, u64 size)
+{
+	shot->gap += size;
+	shot->gap_holes |= 1U << page;
+	return 0;
+}
+
+/* The copy goes on above a gap: so that is a hole. What is in it must not be an older copy's. */
+SHOT_INLINE int shot_close_gap(struct shot *shot)
+{
+	u64 used = shot->used, gap = shot->gap;
+
+	shot_opaque(used);
+	shot_opaque(gap);
+	if (used > SHOT_DATA_BYTES - WIRE_MAX_STACK_BYTES || gap > WIRE_MAX_STACK_BYTES)
+		return STOP_STACK_CUT;
+	shot_clear(shot->data + used, gap);
+	shot->used = used + gap;
+	shot->holes |= shot->gap_holes;
+	shot->gap = 0;
+	shot->gap_holes = 0;
+	return 0;
+}
+
+/* Appends @size bytes, that are in one page and one slot, from .hva on to the record. */
+SHOT_INLINE int shot_append(struct shot *shot, u64 size)
+{
+	u64 used;
+
+	if (shot->gap && shot_close_gap(shot))
+		return STOP_STACK_CUT;
+	used = shot->used;
+	shot_opaque(size);
+	shot_opaque(used);
+	if (used > SHOT_DATA_BYTES - SHOT_PAGE || size > SHOT_PAGE)
+		return STOP_STACK_CUT;
+	if (shot_read_hva(shot, shot->data + used, size, shot->hva))
+		return STOP_HOST_FAULT;
+	shot->used = used + size;
+	return 0;
+}
+
+/*
  * Appends up to @size bytes from @gva on, seen through the view of @kind, to the record. Returns
- * why it ended early, else 0.
+ * why it ended early, else 0. A user stack's pages that are not there are holes where more of it
+ * follows; they count as bytes, so that no more pages are looked for than one without has.
  */
 SHOT_FN int shot_copy(struct shot *shot, u64 gva, u32 size, u32 kind)
 {
+	u64 first = gva / SHOT_PAGE;
+
 	if (!shot)
 		return STOP_UNSUPPORTED;
 	kind &= SHOT_NR_VIEWS - 1;
+	shot->gap = 0;
+	shot->gap_holes = 0;
+	shot->holes = 0;
 	/* Pages of a stack that starts anywhere in one. */
 	for (int i = 0; i < WIRE_MAX_STACK_BYTES / SHOT_PAGE + 1 && size; i++) {
 		int stop = shot_translate(shot, gva, kind);
-		u64 chunk = shot_min(shot_min(size, shot->room), SHOT_PAGE);
-		u64 used = shot->used;
-
-		if (stop)
-			return stop;
 		/* Up to the page's end, so that SHOT_PAGE steps suffice for large pages too. */
-		chunk = shot_min(chunk, SHOT_PAGE - gva % SHOT_PAGE);
-		shot_opaque(chunk);
-		shot_opaque(used);
-		if (used > SHOT_DATA_BYTES - SHOT_PAGE || chunk > SHOT_PAGE)
-			return STOP_STACK_CUT;
-		if (shot_read_hva(shot, shot->data + used, chunk, shot->hva))
-			return STOP_HOST_FAULT;
-		shot->used = used + chunk;
+		u64 chunk = shot_min(size, SHOT_PAGE - gva % SHOT_PAGE);
+
+		if (stop == STOP_NOT_PRESENT && kind == SHOT_VIEW_USER) {
+			stop = shot_leave_gap(shot, gva / SHOT_PAGE - first, chunk);
+		} else if (!stop) {
+			chunk = shot_min(chunk, shot->room);
+			stop = shot_append(shot, chunk);
+		}
+		if (stop)
+			return shot->gap ? STOP_NOT_PRESENT : stop;
 		gva += chunk;
 		size -= chunk;
 	}
+	if (shot->gap)
+		return STOP_NOT_PRESENT;
 	return size ? STOP_STACK_CUT : 0;
 }
 

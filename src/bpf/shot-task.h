@@ -38,6 +38,7 @@ SHOT_INLINE void shot_set_root(struct shot *shot, u64 root)
 	shot->buf_size = 0;
 	for (int i = 0; i < SHOT_NR_VIEWS; i++) {
 		shot->views[i].size = 0;
+		shot->views[i].resume = 0;
 		shot->views[i].line_hva = 0;
 		shot->views[i].line_used = 0;
 	}

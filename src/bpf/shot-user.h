@@ -304,7 +304,7 @@ SHOT_INLINE int shot_take_user(struct shot *shot)
 
 /*
  * Copies the user stack from @sp up: to its end at @end, if that is known and above, as much as is
- * asked for, or to the first page that is not there, which mostly is the stack's end. With the red
+ * asked for, or to where no more pages are there, which mostly is the stack's end. With the red
  * zone below @sp (psABI 3.2.2), for rules lead there: when a function has popped the registers that
  * it saved, they still say that these are where they were. Only what @sp's page has of it: the one
  * before may never have been touched, and to find that out would cost as much as a sample's stack.
@@ -334,6 +334,7 @@ SHOT_FN int shot_copy_user_stack(struct shot *shot, u64 sp, u64 end)
 	stack->size = shot->used - start;
 	stack->kind = WIRE_STACK_USER;
 	stack->stop = stop;
+	stack->holes = shot->holes;
 	shot->wire.nr_stacks = i + 1;
 	shot->user_left -= stack->size;
 	/* Words at unaligned addresses are none. */

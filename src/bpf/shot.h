@@ -17,7 +17,7 @@
 #include "mmu/walk.h"
 #include "model/wire.h"
 
-#define SHOT_PAGE 4096
+#define SHOT_PAGE WIRE_PAGE
 #define SHOT_READ_MAX 256	/* of shot_read() */
 #define SHOT_READ_AHEAD 1024	/* what it reads at once where it can; a power of two */
 
@@ -49,7 +49,7 @@ struct shot_view {
 	u64 line_hva;		/* the entries that .line holds; 0: none */
 	u64 line[SHOT_LINE];	/* the last that were read; the leaf is among them */
 	u32 line_used;		/* bit for each that maps something we read */
-	u32 pad;
+	u32 resume;		/* .tables, from the walk's level up, are those of its address */
 };
 
 /* Neighbouring reads of one kind share a view. */
@@ -101,6 +101,9 @@ struct shot {
 	u64 next_task;		/* result of shot_find_next_task() */
 	u64 alt_stack;		/* the task's alternate signal stack */
 	u64 alt_size;		/* 0: it has none, or that is not known */
+	u32 gap;		/* of a copy: bytes before where it is that were not mapped */
+	u16 holes;		/* bits as in struct wire_stack: in the copy, */
+	u16 gap_holes;		/* and in the gap */
 	u32 user_left;		/* of .user_stack */
 	u32 scan_low;		/* of the search for a signal's frame: where in .data it ends, */
 	u32 scan;		/* and where it is, going down */
@@ -155,6 +158,11 @@ static inline int shot_read_hva(const struct shot *shot, void *out, u32 size, u6
 static inline int shot_read_hva_again(const struct shot *shot, void *out, u32 size, u64 hva)
 {
 	return shot->env->read(shot->env, hva, out, size, true);
+}
+
+static inline void shot_clear(void *out, u32 size)
+{
+	__builtin_memset(out, 0, size);
 }
 
 /* Calls @fn with 0, 1, … until it returns non-zero, at most @nr times. */

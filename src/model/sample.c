@@ -53,7 +53,8 @@ int sample_read_stack(const struct sample *sample, gva_t gva, void *out, size_t 
 		const struct wire_stack *stack = &wire->stacks[i];
 		u64 skip = gva.addr - stack->gva;
 
-		if (gva.addr < stack->gva || skip > stack->size || size > stack->size - skip)
+		if (gva.addr < stack->gva || skip > stack->size || size > stack->size - skip ||
+		    wire_stack_in_hole(stack, skip, size))
 			continue;
 		memcpy(out, (const u8 *)wire + stack->offset + skip, size);
 		return 0;

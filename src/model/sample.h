@@ -21,6 +21,21 @@ struct sample {
  */
 int sample_init(struct sample *sample, const void *data, size_t size);
 
+_Static_assert(WIRE_MAX_STACK_BYTES / WIRE_PAGE + 1 <= 8, "a bit of .holes for each page");
+
+/*
+ * Whether one of @size > 0 bytes from @skip on, all of which are in @stack, is in a page of it that
+ * was not mapped: what the record holds there is not the guest's.
+ */
+static inline bool wire_stack_in_hole(const struct wire_stack *stack, u64 skip, size_t size)
+{
+	u64 first = stack->gva % WIRE_PAGE + skip, last = first + size - 1;
+
+	if (likely(!stack->holes))
+		return false;
+	return stack->holes & ((2ULL << last / WIRE_PAGE) - (1ULL << first / WIRE_PAGE));
+}
+
 /*
  * Reads @size bytes at @gva out of the copied stacks. -EFAULT when no copy holds all of them.
  */

@@ -12,6 +12,7 @@
 #define WIRE_COMM_LEN 16
 #define WIRE_MAX_STACKS 5		/* exception, interrupt, thread, two of the user */
 #define WIRE_MAX_STACK_BYTES 16384	/* one stack: THREAD_SIZE and IRQ_STACK_SIZE on x86-64 */
+#define WIRE_PAGE 4096
 #define WIRE_RED_ZONE 128		/* bytes below RSP that a user stack is copied with */
 #define WIRE_MAX_USER_FRAMES 512	/* --max-depth can ask for as many */
 
@@ -62,7 +63,8 @@ struct wire_stack {
 	u32 size;	/* bytes copied; 0 when the first read failed */
 	u8 kind;	/* enum wire_stack_kind */
 	u8 stop;	/* enum stop_reason: why the copy ended; STOP_COMPLETE at the stack's end */
-	u8 pad[6];
+	u8 holes;	/* bit n: page n, counted from @gva's, was not mapped; its bytes are 0 */
+	u8 pad[5];
 };
 
 struct wire_task {

@@ -103,13 +103,17 @@ bool user_x86_find_pt_regs(const struct sample *sample, struct user_regs *ret)
 	return false;
 }
 
-/* Why @addr is not in a copy. */
-static enum stop_reason missing_reason(const struct user_walk *w, u64 addr)
+/* Why the @size bytes at @addr are not in a copy. */
+static enum stop_reason missing_reason(const struct user_walk *w, u64 addr, size_t size)
 {
 	const struct wire_stack *stack = w->stack;
 
 	if (!stack)
 		return STOP_STACK_CUT;
+	if (addr - stack->gva < stack->size &&
+	    wire_stack_in_hole(stack, addr - stack->gva,
+			       MIN(size, stack->size - (addr - stack->gva))))
+		return STOP_NOT_PRESENT;
 	if (addr < stack->gva || stack->stop == STOP_COMPLETE)
 		return STOP_BAD_POINTER;
 	return stack->stop == STOP_NONE || stack->stop >= STOP_NR ? STOP_STACK_CUT : stack->stop;
@@ -120,7 +124,8 @@ static const void *bytes_at(const struct user_walk *w, const struct wire_stack *
 {
 	u64 skip = addr - stack->gva;
 
-	if (addr < stack->gva || skip > stack->size || size > stack->size - skip)
+	if (addr < stack->gva || skip > stack->size || size > stack->size - skip ||
+	    wire_stack_in_hole(stack, skip, size))
 		return NULL;
 	return (const u8 *)w->sample->wire + stack->offset + skip;
 }
@@ -153,7 +158,7 @@ read_stack(const struct user_walk *w, u64 addr, void *out, size_t size)
 	if (unlikely(!bytes))
 		bytes = find_bytes_elsewhere(w, addr, size);
 	if (unlikely(!bytes))
-		return missing_reason(w, addr);
+		return missing_reason(w, addr, size);
 	memcpy(out, bytes, size);
 	return STOP_NONE;
 }

@@ -39,7 +39,7 @@ bool user_x86_find_pt_regs(const struct sample *sample, struct user_regs *ret);
  *   STOP_RULE_UNKNOWN whether there is a rule, or which, could not be read
  *   STOP_STACK_CUT    the frame is above the copy, which has a limit, or on a stack that was not
  *                     copied; without a rule, the frame that RBP seems to point at is
- *   STOP_NOT_PRESENT  the same, above the copy, where a page was not mapped
+ *   STOP_NOT_PRESENT  the same, above the copy or in a hole of it, where a page was not mapped
  *   STOP_BAD_POINTER  the stack pointer goes down, is no user address, or is above the stack's end
  *   STOP_BAD_RETURN   the return address is after no call
  *   STOP_NOT_LOADED   find_user_row() does not know the rule yet

@@ -77,6 +77,38 @@ static void test_bad(void **state)
 	assert_int_equal(sample_init(&sample, &r, sizeof(r)), -EBADMSG);
 }
 
+/* Of pages that were not mapped no byte is read. */
+static void test_holes(void **state)
+{
+	static struct {
+		struct wire_sample wire;
+		u8 stack[WIRE_MAX_STACK_BYTES];
+	} r;
+	struct wire_stack *stack = &r.wire.stacks[0];
+	struct sample sample;
+	u8 bytes[600];
+
+	(void)state;
+	r.wire.size = sizeof(r);
+	r.wire.type = WIRE_SAMPLE;
+	r.wire.nr_stacks = 1;
+	*stack = (struct wire_stack){ 0x7ffc00000e00, sizeof(r.wire), WIRE_MAX_STACK_BYTES };
+	assert_int_equal(sample_init(&sample, &r, sizeof(r)), 0);
+	for (u32 holes = 0; holes < 32; holes++) {
+		stack->holes = holes;
+		for (u64 skip = 0; skip + sizeof(bytes) <= WIRE_MAX_STACK_BYTES; skip += 100) {
+			bool want = false;
+
+			for (u64 i = skip; i < skip + sizeof(bytes); i++)
+				want |= holes & 1U << (i + 0xe00) / 4096;
+			assert_int_equal(wire_stack_in_hole(stack, skip, sizeof(bytes)), want);
+			assert_int_equal(sample_read_stack(&sample, GVA(stack->gva + skip), bytes,
+							   sizeof(bytes)),
+					 want ? -EFAULT : 0);
+		}
+	}
+}
+
 static void test_stop_texts(void **state)
 {
 	(void)state;
@@ -90,6 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),
 		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_stop_texts),
 	};
 

@@ -393,14 +393,79 @@ static void test_user_stack(void **state)
 	check_user_stack(8192, sp, sp + 8192, STOP_STACK_CUT);
 	assert_int_equal(shot.wire.nr_stacks, 2);
 	assert_int_equal(shot.wire.stacks[0].kind, WIRE_STACK_AT_SP);
-	/* A hole. */
+	/* The end. */
 	unmap(BUILD_SHOT_USER + 2 * SHOT_PAGE);
+	unmap(BUILD_SHOT_USER + 3 * SHOT_PAGE);
 	check_user_stack(UINT32_MAX, sp, BUILD_SHOT_USER + 2 * SHOT_PAGE, STOP_NOT_PRESENT);
 	/* Neither it nor the code is there. */
 	unmap(BUILD_SHOT_USER);
 	sample = take();
 	assert_true(sample.wire->flags & WIRE_F_USER_GONE);
 	assert_int_equal(sample.wire->nr_stacks, 1);
+}
+
+/* That the copy from @from on holds what pages @there (bit n: page n) of the stack have. */
+static void check_holes(u32 there, u64 from, u32 limit)
+{
+	const struct wire_stack *stack = &shot.wire.stacks[0];
+	const u8 *copied = (const u8 *)&shot.wire + stack->offset;
+	u64 end = from;
+
+	for (u64 page = 0; page < 4; page++) {
+		u64 low = MAX(BUILD_SHOT_USER + page * SHOT_PAGE, from);
+		u64 high = MIN(BUILD_SHOT_USER + (page + 1) * SHOT_PAGE, from + limit);
+
+		if (low >= high)
+			continue;
+		if (there & 1U << page)
+			end = high;
+		for (u64 at = low; at < MIN(high, from + stack->size); at++)
+			assert_int_equal(copied[at - from],
+					 there & 1U << page ? at / SHOT_PAGE % 4 + 1 : 0);
+	}
+	assert_int_equal(stack->gva, from);
+	assert_int_equal(stack->size, end - from);
+	assert_int_equal(stack->stop, end == from + limit ? STOP_STACK_CUT : STOP_NOT_PRESENT);
+	for (u64 page = 0; page < 8; page++) {
+		u64 low = BUILD_SHOT_USER + page * SHOT_PAGE, skip = MAX(low, from) - from;
+
+		if (low + SHOT_PAGE <= from || MAX(low, from) >= end) {
+			assert_false(stack->holes & 1U << page);
+			continue;
+		}
+		assert_int_equal(!(stack->holes & 1U << page), !!(there & 1U << page));
+		assert_int_equal(!wire_stack_in_hole(stack, skip, 1), !!(there & 1U << page));
+	}
+}
+
+/* Pages that were never touched are left out, whichever they are. */
+static void test_holes(void **state)
+{
+	static const u32 limits[] = { 1024, 4096, 8192, 3 * SHOT_PAGE, WIRE_MAX_STACK_BYTES };
+	u64 present[4], sp = BUILD_SHOT_USER + 0x800, reads = 0;
+
+	(void)state;
+	build.regs.gpr[X86_RSP] = sp;
+	build.regs.gpr[X86_RBP] = 0;
+	for (u64 at = BUILD_SHOT_USER; at < BUILD_SHOT_USER + BUILD_SHOT_USER_BYTES; at += 8)
+		set(at, (at / SHOT_PAGE % 4 + 1) * 0x0101010101010101);
+	for (u64 page = 0; page < 4; page++)
+		present[page] = build_pagetable_get(&build.pt,
+						    leaf_of(BUILD_SHOT_USER + page * SHOT_PAGE));
+	for (u32 there = 16; there--;) {
+		for (u64 page = 0; page < 4; page++)
+			build_pagetable_put(&build.pt, leaf_of(BUILD_SHOT_USER + page * SHOT_PAGE),
+					    there & 1U << page ? present[page] : 0);
+		for (size_t i = 0; i < ARRAY_SIZE(limits); i++) {
+			build.user_stack = limits[i];
+			memset(shot.data, 0xee, sizeof(shot.data));
+			build.reads = 0;
+			take();
+			check_holes(there, sp - 128, limits[i]);
+			reads = there == 15 ? build.reads : reads;
+			assert_true(build.reads <= reads);
+		}
+	}
 }
 
 static void test_red_zone(void **state)
@@ -566,7 +631,7 @@ static void test_no_user_stack(void **state)
 	assert_int_equal(take().wire->nr_stacks, 0);
 	build.regs.bits = 64;
 	assert_int_equal(take().wire->nr_stacks, 1);
-	build.regs.gpr[X86_RSP] = BUILD_SHOT_USER - 64;
+	build.regs.gpr[X86_RSP] = BUILD_SHOT_USER - WIRE_MAX_STACK_BYTES - 64;
 	assert_int_equal(take().wire->nr_stacks, 1);
 	assert_int_equal(shot.wire.stacks[0].size, 0);
 	assert_int_equal(shot.wire.stacks[0].stop, STOP_NOT_PRESENT);
@@ -1056,6 +1121,7 @@ int main(void)
 		TEST(bad_pointers),    TEST(first_pointer),	TEST(return_addresses),
 		TEST(depth),	       TEST(compat),		TEST(system_call),
 		TEST(user_stack),
+		TEST(holes),
 		TEST(red_zone),
 		TEST(stack_end),
 		TEST(alt_stack),

@@ -674,6 +674,39 @@ static void test_cut(void **state)
 	world_deinit(&w);
 }
 
+/* A frame with pages that were never touched: across them by rule, but nothing is in them. */
+static void test_holes(void **state)
+{
+	struct wire_stack *stack;
+	struct world w;
+	u64 cfa, ret;
+
+	(void)state;
+	world_init(&w);
+	build_stack_locals(&w.stack, 10);
+	build_stack_push(&w.stack, RETURN(FN_START));
+	cfa = w.stack.sp + 8;				/* of FN_R12 */
+	build_stack_locals(&w.stack, 1500);		/* 2 whole pages at least */
+	ret = build_stack_push(&w.stack, RETURN(FN_R12));
+	sample_at(&w, PC(FN_LEAF), WIRE_MAX_STACK_BYTES, STOP_STACK_CUT)->gpr[X86_R12] = cfa;
+	stack = &w.sample.wire.stacks[0];
+	for (u32 holes = 0; holes < 32; holes++) {
+		bool at_ret = holes & 1U << (ret / WIRE_PAGE - stack->gva / WIRE_PAGE);
+		bool at_cfa = holes & 1U << ((cfa - 8) / WIRE_PAGE - stack->gva / WIRE_PAGE);
+
+		stack->holes = holes;
+		unwind(&w);
+		if (at_ret)
+			assert_chain(&w, IPS(PC(FN_LEAF)), STOP_NOT_PRESENT);
+		else if (at_cfa)
+			assert_chain(&w, IPS(PC(FN_LEAF), RETURN(FN_R12)), STOP_NOT_PRESENT);
+		else
+			assert_chain(&w, IPS(PC(FN_LEAF), RETURN(FN_R12), RETURN(FN_START)),
+				     STOP_COMPLETE);
+	}
+	world_deinit(&w);
+}
+
 /* What makecontext() leaves: its function returns to another's start, RBX above the address. */
 static void test_context_start(void **state)
 {
@@ -1316,6 +1349,7 @@ int main(void)
 		cmocka_unit_test(test_zero_end),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_context_start),
 		cmocka_unit_test(test_below_kernel),
