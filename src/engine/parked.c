@@ -88,7 +88,7 @@ static struct head *reserve(struct parked *parked, u32 size)
 	u32 left = room(parked);
 
 	/* The rest of the area is too short, and is left out. */
-	if (left < size && parked->end >= parked->first && parked->first >= size) {
+	if (!parked->full && left < size && parked->end >= parked->first && parked->first >= size) {
 		*head = (struct head){ .size = left };
 		take_room(parked, left);
 		head = head_at(parked, parked->end);

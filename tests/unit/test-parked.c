@@ -123,11 +123,44 @@ static void test_around(void **state)
 	assert_int_equal(add(parked, time, 64, &seen), 0);
 }
 
+/* Those of up to @ctx are done with. */
+static const void *drop_early(void *ctx, const struct sample *sample, const void *what)
+{
+	return sample->wire->time > *(const u64 *)ctx ? what : NULL;
+}
+
+/* One size, so that the end meets the first exactly: full, and the first is not written over. */
+static void test_end_meets_first(void **state)
+{
+	_cleanup_(parked_destroy) struct parked *parked = NULL;
+	static struct seen seen;
+	u64 time = 1, all, freed;
+
+	(void)state;
+	assert_int_equal(parked_create(&parked), 0);
+	while (!add(parked, time, 16000, &seen))
+		time++;
+	all = time - 1;
+	freed = all / 2;
+	parked_for_each(parked, drop_early, &freed);
+	assert_int_equal(parked_nr(parked), all - freed);
+	for (; !add(parked, time, 16000, &seen); time++)
+		;
+	assert_int_equal(parked_nr(parked), all);
+	assert_int_equal(add(parked, time, 16000, &seen), -ENOBUFS);
+	visit(parked, &seen, 0);
+	assert_int_equal(seen.nr, all);
+	for (u64 i = 0; i < all; i++)
+		assert_int_equal(seen.times[i], freed + 1 + i);
+	assert_int_equal(parked_nr(parked), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_around),
+		cmocka_unit_test(test_end_meets_first),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
