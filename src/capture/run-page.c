@@ -139,9 +139,11 @@ int capture_rearm(const struct capture *capture, struct capture_guest *guest,
 		  struct capture_thread *thread)
 {
 	u64 hva = thread->run_hva + offsetof(struct kvm_run, kvm_valid_regs), value;
+	u64 before = thread->old_valid_regs;
 	struct iovec local = { &value, sizeof(value) };
 	struct iovec remote = { (void *)(uintptr_t)hva, sizeof(value) };
 	ssize_t n;
+	int err;
 
 	if (!thread->armed)
 		return 0;
@@ -151,7 +153,11 @@ int capture_rearm(const struct capture *capture, struct capture_guest *guest,
 	if ((value & REGS_RUN_WANTED) == REGS_RUN_WANTED)
 		return 0;
 	thread->armed = false;
-	return capture_arm(capture, guest, thread);
+	err = capture_arm(capture, guest, thread);
+	/* The page has moved, and holds what we put there: what was before that is to come back. */
+	if (!err && thread->old_valid_regs == (before | REGS_RUN_WANTED))
+		thread->old_valid_regs = before;
+	return err;
 }
 
 void capture_disarm(const struct capture *capture, struct capture_guest *guest,

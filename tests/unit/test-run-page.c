@@ -156,6 +156,22 @@ static void test_moved(void **state)
 	assert_int_equal(run->kvm_valid_regs, 0);
 }
 
+/* Something else is mapped where the page was, while the page has all that was asked for. */
+static void test_moved_from(void **state)
+{
+	static u8 other[PAGE];
+
+	(void)state;
+	run->kvm_valid_regs = EVENTS;
+	assert_int_equal(capture_arm(&capture, &guest, &thread), 0);
+	thread.run_hva = (u64)(uintptr_t)other;
+	assert_int_equal(capture_rearm(&capture, &guest, &thread), 0);
+	assert_int_equal(run->kvm_valid_regs, EVENTS | REGS_RUN_WANTED);
+	assert_int_equal(thread.old_valid_regs, EVENTS);
+	capture_disarm(&capture, &guest, &thread);
+	assert_int_equal(run->kvm_valid_regs, EVENTS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -166,6 +182,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_another_vcpu, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_reused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_moved, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_moved_from, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
