@@ -32,7 +32,7 @@
 #define EPOLL_EVENTS 64
 #define STOP_SPINS 200		/* times to look for a stop before sleeping */
 #define STOP_SLICE_MS 1		/* sleep while a stop is on its way */
-#define STOP_WAIT_MS 200	/* for stops under way at the end */
+#define STOP_WAIT_MS 200	/* for a stop under way before we turn to other things */
 #define HOLD_NS 100000000ULL	/* a record does not wait longer for a thread that does not stop */
 #define PEEK_INTERVAL_NS 1000000000ULL
 #define PAGE 4096UL
@@ -57,6 +57,7 @@ struct ptrace_thread {
 	struct event_ring ring;
 	struct tracee tracee;
 	struct event_overflow overflow;	/* that the stop is for */
+	u64 stop_began;			/* ns */
 	u64 percpu;			/* guest's per-CPU base, once seen */
 	u64 kernel_gs_base, lstar;	/* as of the last look into the host kernel */
 	u64 peek_time;			/* ns; 0: not yet looked */
@@ -293,6 +294,7 @@ static void begin_stop(struct capture *capture, struct ptrace_thread *t,
 	t->overflow = *overflow;
 	if (!t->peek_time)
 		peek(capture, t);
+	t->stop_began = clock_now_ns();
 	if (t->tracee.state == TRACEE_GONE || tracee_stop(&t->tracee))
 		counts_of(capture, t)->lost_stop++;
 	else
@@ -339,6 +341,34 @@ static void reap_stops(struct capture *capture)
 		check_stops(capture);
 		if (mode->nr_stopping)
 			sched_yield();
+	}
+}
+
+/* Whether a stop is on its way that began so recently that it can be waited for. */
+static bool stop_is_near(struct capture *capture)
+{
+	u64 now = clock_now_ns();
+
+	for_each_thread(capture, t) {
+		if (t->tracee.state == TRACEE_STOPPING &&
+		    now - t->stop_began < STOP_WAIT_MS * 1000000ULL)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Waits for the stops under way: nobody looks for them until we come again, which can be seconds.
+ * A thread that has not stopped for long sleeps in its kernel, and is no reason to wait each time.
+ */
+static void settle_stops(struct capture *capture)
+{
+	struct ptrace_mode *mode = capture->mode;
+
+	while (mode->nr_stopping && stop_is_near(capture)) {
+		reap_stops(capture);
+		if (mode->nr_stopping)
+			poll(NULL, 0, STOP_SLICE_MS);
 	}
 }
 
@@ -489,13 +519,7 @@ static int ptrace_start(struct capture *capture)
 
 static int ptrace_stop(struct capture *capture)
 {
-	struct ptrace_mode *mode = capture->mode;
-
-	for (int i = 0; i < STOP_WAIT_MS && mode->nr_stopping; i++) {
-		reap_stops(capture);
-		if (mode->nr_stopping)
-			poll(NULL, 0, STOP_SLICE_MS);
-	}
+	settle_stops(capture);
 	for_each_thread(capture, t) {
 		drain_ring(capture, t, true);
 		end_stop(capture, t);
@@ -557,6 +581,8 @@ static int ptrace_poll(struct capture *capture, int timeout_ms)
 		done = poll_once(capture, MIN(end - now, 1000));
 		now = clock_now_ms();
 	} while (!done && now < end);
+	settle_stops(capture);
+	deliver(capture, false);
 	return done < 0 ? done : 0;
 }
 

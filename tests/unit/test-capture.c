@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <linux/kvm.h>
 #include <signal.h>
 #include <stdio.h>
@@ -168,12 +169,7 @@ static void test_not_stopped_in_guest(void **state)
 	check_counts(true);
 }
 
-#define NR_GUESTS 3
-
-static pid_t guests[NR_GUESTS];
-static unsigned int nr_samples, nr_in_stop;
-
-static bool is_stopped(pid_t pid)
+static bool is_in_state(pid_t pid, char wanted)
 {
 	char path[64], state = '?';
 	FILE *file;
@@ -183,8 +179,107 @@ static bool is_stopped(pid_t pid)
 	assert_non_null(file);
 	assert_int_equal(fscanf(file, "%*d (%*[^)]) %c", &state), 1);
 	fclose(file);
-	return state == 't';
+	return state == wanted;
 }
+
+/* A number in a line of the process's status; 0: none. */
+static int status_of(pid_t pid, const char *name)
+{
+	char path[64], line[128];
+	int value = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file))
+		if (!strncmp(line, name, strlen(name)))
+			value = strtol(line + strlen(name), NULL, 10);
+	fclose(file);
+	return value;
+}
+
+/* Busy until told by the first pipe, then where no stop reaches it until told by the second. */
+static pid_t start_slow_to_stop(const int *busy, const int *asleep)
+{
+	pid_t pid = fork();
+	char byte;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (read(busy[0], &byte, 1) != 1)
+		;
+	if (!vfork()) {
+		(void)!read(asleep[0], &byte, 1);
+		_exit(0);
+	}
+	for (;;)
+		pause();
+}
+
+/* Tells the process to go on when a stop of it has been under way for a moment. */
+static pid_t start_waker(pid_t of, const int *asleep)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (!status_of(of, "TracerPid:"))
+		usleep(1000);
+	usleep(20000);
+	(void)!write(asleep[1], "", 1);
+	_exit(0);
+}
+
+static void wait_for_events(const struct capture *capture)
+{
+	const struct capture_thread *thread = capture->guests.data[0]->threads.data[0];
+	u64 end = clock_now_ns() + GIVE_UP_NS, count = 0;
+
+	while (count < 20000000) {	/* ns of the clock */
+		assert_true(clock_now_ns() < end);
+		assert_int_equal(read(thread->event_fd, &count, sizeof(count)), sizeof(count));
+	}
+}
+
+/* Who is about to stop is waited for: when others come to be looked after nobody stands still. */
+static void test_slow_stop(void **state)
+{
+	struct capture *capture = open_capture(true);
+	u64 end = clock_now_ns() + GIVE_UP_NS;
+	struct capture_counts counts;
+	int busy[2], asleep[2];
+	pid_t pid, waker;
+
+	(void)state;
+	assert_int_equal(pipe2(busy, O_NONBLOCK), 0);
+	assert_int_equal(pipe(asleep), 0);
+	pid = start_slow_to_stop(busy, asleep);
+	if (follow(capture, 0, pid))
+		skip();
+	assert_int_equal(capture_start(capture), 0);
+	wait_for_events(capture);
+	assert_int_equal(write(busy[1], "", 1), 1);
+	while (!is_in_state(pid, 'D'))
+		assert_true(clock_now_ns() < end);
+	waker = start_waker(pid, asleep);
+	assert_int_equal(capture_poll(capture, 0), 0);
+	assert_int_equal(status_of(pid, "TracerPid:"), 0);
+	capture_get_counts(capture, &counts);
+	assert_true(counts.lost_pending);
+	assert_int_equal(counts.lost_stop, 1);
+	assert_int_equal(capture_stop(capture), 0);
+	capture_destroy(capture);
+	end_child(pid);
+	waitpid(waker, NULL, 0);
+}
+
+#define NR_GUESTS 3
+
+static pid_t guests[NR_GUESTS];
+static unsigned int nr_samples, nr_in_stop;
 
 /* Takes its time, as unwinding does, and writing to a slow disk. */
 static void slow_sample(const struct sample *sample, void *arg)
@@ -194,7 +289,7 @@ static void slow_sample(const struct sample *sample, void *arg)
 	usleep(2000);
 	nr_samples++;
 	for (unsigned int i = 0; i < NR_GUESTS; i++)
-		nr_in_stop += is_stopped(guests[i]);
+		nr_in_stop += is_in_state(guests[i], 't');
 }
 
 /* What became of the events of some guests for whose records there is @room. */
@@ -375,6 +470,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_outside_guest),
 		cmocka_unit_test(test_not_stopped_in_guest),
+		cmocka_unit_test(test_slow_stop),
 		cmocka_unit_test(test_none_stopped),
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_too_many_vms),
