@@ -181,12 +181,22 @@ static int begin(struct lives *lives, struct task_life *task, const struct ident
 	return err ? err : write_fork(lives, task, time);
 }
 
-/* Takes it over where it was not known. */
+/* Takes it over where it was not known. @start_time 0 is not known and says nothing. */
 static bool is_same_start(struct task_life *task, u64 start_time)
 {
 	if (!task->start_time)
 		task->start_time = start_time;
-	return task->start_time == start_time;
+	return !start_time || task->start_time == start_time;
+}
+
+/*
+ * Whether a task that is known to have ended is there again, with the same start time: after
+ * execve() in another thread than the main one, whose number and start time that thread takes
+ * over while the main one ends. @task, @mm: where it is now; 0: not known.
+ */
+static bool is_back(const struct task_life *known, u64 task, u64 mm)
+{
+	return !known->lives && ((task && known->task != task) || (mm && known->mm != mm));
 }
 
 /* The main thread comes before another one of its process. */
@@ -207,7 +217,8 @@ static int begin_leader(struct lives *lives, const struct wire_task *wire,
 
 	/* One that is known may have ended before the others of its process. */
 	if (wire->pid == wire->tid || !facts->leader ||
-	    (leader && leader->pid == who.pid && is_same_start(leader, who.start_time)))
+	    (leader && leader->pid == who.pid && is_same_start(leader, who.start_time) &&
+	     !is_back(leader, who.task, 0)))
 		return 0;
 	leader = leader ? leader : add(lives, wire->pid);
 	if (!leader)
@@ -290,6 +301,8 @@ static int recognise(struct lives *lives, const struct wire_sample *wire, struct
 		       known->task == wire->task.task && known->lives);
 	if (!same)
 		return begin_seen(lives, wire, &facts, task);
+	if (read && !facts.ended && is_back(known, wire->task.task, wire->task.mm))
+		return begin_seen(lives, wire, &facts, task);
 	known->next_check = wire->time + CHECK_NS;
 	/* One that has ended may run a little yet. */
 	return known->lives ? note_program(lives, known, wire) : 0;
@@ -347,7 +360,8 @@ static bool has_ended(const struct lives *lives, const struct task_life *task)
 
 	if (err)
 		return err == -ESTALE;
-	return facts.ended || (task->start_time && facts.start_time != task->start_time);
+	return facts.ended || (task->start_time && facts.start_time &&
+			       facts.start_time != task->start_time);
 }
 
 /* Looks at one that was not sampled just now. */

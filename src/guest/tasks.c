@@ -56,7 +56,7 @@ int guest_for_each_process(const struct guest *guest, guest_task_fn *fn, void *c
 	return err;
 }
 
-/* One whose memory was freed has other numbers, or none. */
+/* One whose memory was freed has other numbers. */
 static int check_task(struct kread *k, const struct kernel_layout *layout,
 		      const struct wire_task *task)
 {
@@ -66,7 +66,7 @@ static int check_task(struct kread *k, const struct kernel_layout *layout,
 	if (!err)
 		err = kread(k, task->task + layout->task_tgid, &pid, sizeof(pid));
 	if (err)
-		return err == -EFAULT ? -ESTALE : err;
+		return err;
 	return tid == task->tid && pid == task->pid ? 0 : -ESTALE;
 }
 

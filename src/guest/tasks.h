@@ -30,8 +30,8 @@ struct guest_task_facts {
 };
 
 /*
- * Reads about @task, as a sample has it. -ESTALE: no such task is there any more; else the errors
- * of guest_process_read().
+ * Reads about @task, as a sample has it. -ESTALE: another task, or none, is where it was; -EFAULT:
+ * its memory cannot be read, which says nothing of it; else the errors of guest_process_read().
  */
 int guest_task_read(const struct guest *guest, const struct wire_task *task,
 		    struct guest_task_facts *ret);

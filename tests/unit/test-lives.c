@@ -223,6 +223,78 @@ static void test_ended(void **state)
 		  "comm 1234:1300 second @1000000051\n");
 }
 
+/* execve() in a thread, which takes the main one's place; the end of that was seen first. */
+static void test_exec_in_thread(void **state)
+{
+	struct fixture *f = *state;
+	u64 leader = f->program.process.task, mm = f->program.process.mm, number;
+	u64 thread = make_task(f, PID, 1300, 6 * NS_PER_S, leader);
+
+	enter(f, leader, PID, PID, mm, "old", NS_PER_S);
+	enter(f, thread, PID, 1300, mm, "worker", NS_PER_S + 10);
+	number = f->life.number;
+	set_task(f, thread, PID, PID, 5 * NS_PER_S, thread);
+	set_task(f, leader, PID, 1300, 6 * NS_PER_S, thread);
+	assert_int_equal(lives_look(f->lives, NS_PER_S + 20), 0);
+	enter(f, thread, PID, PID, mm + 64, "new", NS_PER_S + 30);
+	assert_int_not_equal(f->life.number, number);
+	enter(f, thread, PID, PID, mm + 64, "new", NS_PER_S + 40);
+	expect(f, "fork 1234:1234 by 77:77 @0\n"
+		  "comm 1234:1234 old @0\n"
+		  "fork 1234:1300 by 1234:1234 @0\n"
+		  "comm 1234:1300 worker @0\n"
+		  "exit 1234:1234 @1000000001\n"
+		  "fork 1234:1234 by 77:77 @1000000002\n"
+		  "comm 1234:1234 new @1000000002\n"
+		  "exit 1234:1300 @1000000011\n");
+}
+
+/* The same, and another thread of the new program is the first that is seen. */
+static void test_exec_thread_first(void **state)
+{
+	struct fixture *f = *state;
+	u64 leader = f->program.process.task, mm = f->program.process.mm, number;
+	u64 thread = make_task(f, PID, 1300, 6 * NS_PER_S, leader), second;
+
+	enter(f, leader, PID, PID, mm, "old", NS_PER_S);
+	number = f->life.number;
+	set_task(f, thread, PID, PID, 5 * NS_PER_S, thread);
+	set_task(f, leader, PID, 1300, 6 * NS_PER_S, thread);
+	build_guest_poke(&f->program.guest, thread + BUILD_TASK_COMM, "new", 4);
+	second = make_task(f, PID, 1400, 8 * NS_PER_S, thread);
+	assert_int_equal(lives_look(f->lives, NS_PER_S + 20), 0);
+	enter(f, second, PID, 1400, mm + 64, "second", NS_PER_S + 30);
+	assert_int_not_equal(f->life.number, number);
+	number = f->life.number;
+	enter(f, thread, PID, PID, mm + 64, "new", NS_PER_S + 40);
+	assert_int_equal(f->life.number, number);
+	expect(f, "fork 1234:1234 by 77:77 @0\n"
+		  "comm 1234:1234 old @0\n"
+		  "fork 1234:1400 by 1234:1234 @0\n"
+		  "comm 1234:1400 second @0\n"
+		  "exit 1234:1234 @1000000001\n"
+		  "fork 1234:1234 by 77:77 @1000000002\n"
+		  "comm 1234:1234 new @1000000002\n");
+}
+
+/* What cannot be read for a while has not ended; nor is it another one without a start time. */
+static void test_unreadable(void **state)
+{
+	struct fixture *f = *state;
+	struct mem_fake *mem = f->program.guest.mem;
+	u64 task = f->program.process.task, mm = f->program.process.mm;
+
+	enter(f, task, PID, PID, mm, "sh", NS_PER_S);
+	mem_fake_fail(mem, 0, -EFAULT);
+	assert_int_equal(lives_look(f->lives, NS_PER_S + 10), 0);
+	mem_fake_fail(mem, 0, 0);
+	set_task(f, task, PID, PID, 0, task);
+	assert_int_equal(lives_look(f->lives, NS_PER_S + 20), 0);
+	enter(f, task, PID, PID, mm, "sh", 3 * NS_PER_S);
+	expect(f, "fork 1234:1234 by 77:77 @0\n"
+		  "comm 1234:1234 sh @0\n");
+}
+
 /* A task that could not be read at first is not another one when it can be. */
 static void test_unread(void **state)
 {
@@ -300,6 +372,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(first_seen), TEST(exec), TEST(reused), TEST(ended), TEST(unread),
+		TEST(exec_in_thread), TEST(exec_thread_first), TEST(unreadable),
 		TEST(borrowed_memory), TEST(many), TEST(no_task),
 	};
 

@@ -175,7 +175,7 @@ static void test_facts(void **state)
 	other.tid++;
 	assert_int_equal(guest_task_read(f.guest, &other, &facts), -ESTALE);
 	other.task = 0xdead000000000100;
-	assert_int_equal(guest_task_read(f.guest, &other, &facts), -ESTALE);
+	assert_int_equal(guest_task_read(f.guest, &other, &facts), -EFAULT);
 	close_fixture(&f);
 }
 
