@@ -10,6 +10,7 @@ struct round {
 	struct ksym_log *log;
 	struct perfdata_writer *writer;
 	u64 time;
+	u64 left_out;
 	int error;	/* of memory or of writing */
 };
 
@@ -30,14 +31,24 @@ static int write_gone(struct round *round, struct ksym_log_entry *entry)
 	return perfdata_writer_ksymbol(round->writer, &gone);
 }
 
-/* The entry of that address, a new one if there is none. */
+static bool is_full(const struct ksym_log *log)
+{
+	return log->nr_came >= KSYM_LOG_MAX;
+}
+
+/*
+ * The entry of that address, a new one if there is none. -ENOSPC: there is none, and no record is
+ * left for what is new. No two addresses have the same key.
+ */
 static int find_entry(struct ksym_log *log, u64 start, struct ksym_log_entry **ret)
 {
-	u64 *slot = hashmap_put(&log->by_start, start, NULL);
+	u64 key = hash_combine(log->seed, start);
+	u64 *slot = is_full(log) ? hashmap_get(&log->by_start, key) :
+				   hashmap_put(&log->by_start, key, NULL);
 	int err = 0;
 
-	if (!slot)
-		return -ENOMEM;
+	if (!slot || (!*slot && is_full(log)))
+		return is_full(log) ? -ENOSPC : -ENOMEM;
 	if (!*slot) {
 		err = vec_push(&log->entries, ((struct ksym_log_entry){ .start = start }));
 		if (!err)
@@ -46,6 +57,12 @@ static int find_entry(struct ksym_log *log, u64 start, struct ksym_log_entry **r
 	if (!err)
 		*ret = &log->entries.data[*slot - 1];
 	return err;
+}
+
+static int leave_out(struct round *round)
+{
+	round->left_out++;
+	return 0;
 }
 
 static int note(struct round *round, const struct guest_ksym *ksym)
@@ -59,12 +76,15 @@ static int note(struct round *round, const struct guest_ksym *ksym)
 	int err = find_entry(round->log, record.start, &entry);
 
 	if (err)
-		return err;
+		return err == -ENOSPC ? leave_out(round) : err;
 	if (entry->live && !entry->seen && (entry->hash != hash || entry->len != record.len))
 		err = write_gone(round, entry);
 	entry->seen = true;
 	if (err || entry->live)
 		return err;
+	if (is_full(round->log))
+		return leave_out(round);
+	round->log->nr_came++;
 	entry->hash = hash;
 	entry->len = record.len;
 	entry->live = true;
@@ -84,9 +104,12 @@ int ksym_log_update(struct ksym_log *log, const struct guest *guest,
 	struct round round = { .log = log, .writer = writer, .time = time };
 	int err;
 
+	if (!log->seed)
+		log->seed = hash_new_seed() | 1;
 	vec_for_each(&log->entries, entry)
 		entry->seen = false;
 	err = guest_for_each_ksym(guest, visit, &round);
+	log->left_out = MAX(log->left_out, round.left_out);
 	if (err || round.error)
 		return round.error;
 	vec_for_each(&log->entries, entry)

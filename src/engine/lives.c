@@ -33,7 +33,8 @@ struct task_life {
 struct lives {
 	const struct guest *guest;
 	struct perfdata_writer *writer;
-	struct hashmap by_tid;	/* to index + 1 of .tasks */
+	struct hashmap by_tid;	/* tid, hashed with .seed, to index + 1 of .tasks */
+	u64 seed;
 	VEC(struct task_life) tasks;
 	size_t next_look;
 	u64 number;		/* of the last life */
@@ -47,6 +48,7 @@ int lives_create(const struct guest *guest, struct perfdata_writer *writer, stru
 	if (!lives)
 		return -ENOMEM;
 	lives->guest = guest;
+	lives->seed = hash_new_seed();
 	lives->writer = writer;
 	*ret = lives;
 	return 0;
@@ -61,9 +63,15 @@ void lives_destroy(struct lives *lives)
 	free(lives);
 }
 
+/* No two have the same. */
+static u64 key_of(const struct lives *lives, u32 tid)
+{
+	return hash_combine(lives->seed, tid);
+}
+
 static struct task_life *find(const struct lives *lives, u32 tid)
 {
-	u64 *slot = hashmap_get(&lives->by_tid, tid);
+	u64 *slot = hashmap_get(&lives->by_tid, key_of(lives, tid));
 
 	return slot && *slot ? &lives->tasks.data[*slot - 1] : NULL;
 }
@@ -79,7 +87,7 @@ static struct task_life *add(struct lives *lives, u32 tid)
 		hashmap_clear(&lives->by_tid);
 		lives->forgot = true;
 	}
-	slot = hashmap_put(&lives->by_tid, tid, NULL);
+	slot = hashmap_put(&lives->by_tid, key_of(lives, tid), NULL);
 	if (!slot || vec_push(&lives->tasks, task))
 		return NULL;
 	*slot = lives->tasks.nr;

@@ -39,7 +39,8 @@ struct recording {
 	struct unwinder unwinder;
 	struct lives *lives;
 	u64 next_look;			/* ns */
-	struct hashmap modules;		/* start of each module already written */
+	struct hashmap modules;		/* of each already written: start, hashed with .seed */
+	u64 seed;
 	struct ksym_log ksyms;
 	struct accounting accounting;
 	struct symcache *symcache;	/* not owned */
@@ -157,6 +158,7 @@ int recording_create(const struct mem_reader *mem, const struct recording_option
 		.max_depth = options->max_depth,
 	};
 	recording->symcache = options->symcache;
+	recording->seed = hash_new_seed();
 	err = guest_create(mem, options->kernels, &recording->guest);
 	if (!err)
 		err = callcheck_create(mem, &recording->callcheck);
@@ -214,15 +216,15 @@ static int write_modules(struct recording *recording, u64 time)
 {
 	for (size_t i = 0; i < guest_nr_modules(recording->guest); i++) {
 		const struct guest_module *module = guest_module(recording->guest, i);
+		u64 key = hash_combine(recording->seed, module->start.addr);
 		bool is_new;
 		int err;
 
 		if (recording->modules.nr >= MAX_MODULES) {
-			recording->modules_left_out +=
-				!hashmap_get(&recording->modules, module->start.addr);
+			recording->modules_left_out += !hashmap_get(&recording->modules, key);
 			continue;
 		}
-		if (!hashmap_put(&recording->modules, module->start.addr, &is_new))
+		if (!hashmap_put(&recording->modules, key, &is_new))
 			return -ENOMEM;
 		if (!is_new)
 			continue;
@@ -590,6 +592,9 @@ int recording_finish(struct recording *recording, const struct capture_counts *c
 	if (recording->modules_left_out)
 		strbuf_addf(&text, "kernel modules left out: %llu\n",
 			    (unsigned long long)recording->modules_left_out);
+	if (recording->ksyms.left_out)
+		strbuf_addf(&text, "code that the kernel made left out: %llu\n",
+			    (unsigned long long)recording->ksyms.left_out);
 	if (recording->waited)
 		strbuf_addf(&text, "samples that waited for rules: %llu\n",
 			    (unsigned long long)recording->waited);

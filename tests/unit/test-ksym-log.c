@@ -145,12 +145,63 @@ static void test_torn(void **state)
 	close_fixture(&f);
 }
 
+/* A guest that makes code for ever: what was told stays true, the rest is left out and counted. */
+static void test_full(void **state)
+{
+	struct counts counts;
+	struct fixture f;
+	size_t nr;
+
+	(void)state;
+	open_fixture(&f);
+	update(&f, 1);
+	assert_int_equal(f.log.nr_came, ALL);
+	assert_int_equal(f.log.left_out, 0);
+	nr = f.log.entries.nr;
+	f.log.nr_came = KSYM_LOG_MAX - 1;
+	for (u64 i = 0; i < 3; i++)
+		build_set(&f.p, f.k.bpf[i], BUILD_KSYMS_BPF_CODE + i * 0x1000 + 0x40);
+	update(&f, 2);
+	assert_int_equal(f.log.entries.nr, nr + 1);
+	assert_int_equal(f.log.left_out, 2);
+	/* An address that is known, but whose record said that it is gone. */
+	build_set(&f.p, f.k.bpf[0], BUILD_KSYMS_BPF_CODE);
+	update(&f, 3);
+	assert_int_equal(f.log.entries.nr, nr + 1);
+	assert_int_equal(f.log.left_out, 3);
+	counts = finish(&f);
+	assert_int_equal(counts.came, ALL + 1);
+	assert_int_equal(counts.gone, 4);
+	close_fixture(&f);
+}
+
+/* A guest chooses the addresses, and cannot choose them to collide. */
+static void test_seed(void **state)
+{
+	struct ksym_log again = { 0 };
+	struct fixture f;
+
+	(void)state;
+	open_fixture(&f);
+	update(&f, 1);
+	assert_int_equal(f.log.entries.nr, ALL);
+	assert_null(hashmap_get(&f.log.by_start, BUILD_KSYMS_BPF_CODE));
+	assert_non_null(hashmap_get(&f.log.by_start,
+				    hash_combine(f.log.seed, BUILD_KSYMS_BPF_CODE)));
+	assert_int_equal(ksym_log_update(&again, f.guest, f.writer, 1), 0);
+	assert_int_not_equal(again.seed, f.log.seed);
+	ksym_log_deinit(&again);
+	close_fixture(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_once),
 		cmocka_unit_test(test_changes),
 		cmocka_unit_test(test_torn),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_seed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
