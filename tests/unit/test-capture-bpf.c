@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The capture programs on this machine's kernel, with KVM or without: each loads, and what becomes
+ * The capture programs on this machine's kernel, with KVM or without: that each loads, that records
+ * are those that user space makes of the same guest, what one VM may have waiting, and what becomes
  * of an event that waits for its exit. KVM's types are those that the programs were compiled with.
  * There is no vCPU, so that its registers cannot be read, but where a test makes one up.
  */
@@ -12,6 +13,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include <bpf/bpf.h>
@@ -20,6 +22,7 @@
 #include "bpf/regs-run.h"
 #include "bpf/shared.h"
 #include "bpf/shot.h"
+#include "build-shot.h"
 
 #include "capture.skel.h"
 
@@ -111,20 +114,19 @@ static u64 count_of(struct capture_bpf *skel, enum capture_counter which)
 	return sum;
 }
 
-static void add_vm(struct capture_bpf *skel)
+static void add_vm(struct capture_bpf *skel, const struct shot_vm *vm)
 {
-	struct shot_vm *vm = calloc(1, sizeof(*vm));
 	int inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "vm", sizeof(u32), sizeof(*vm), 1, NULL);
 	u32 zero = 0;
 
-	assert_non_null(vm);
 	assert_true(inner >= 0);
 	assert_int_equal(bpf_map_update_elem(inner, &zero, vm, BPF_ANY), 0);
 	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.vms), &zero, &inner, BPF_ANY),
 			 0);
 	close(inner);
-	free(vm);
 }
+
+static const struct shot_vm no_memory;	/* a VM's */
 
 /*
  * Of a VM that was removed nothing is taken and nothing counted: user space does that. Of one that
@@ -146,7 +148,7 @@ static void test_pending(void **state)
 	run_exit(skel);
 	assert_int_equal(is_pending(skel), 1);
 	assert_int_equal(count_of(skel, COUNT_LOST_EXIT), 0);
-	add_vm(skel);
+	add_vm(skel, &no_memory);
 	run_exit(skel);
 	assert_int_equal(is_pending(skel), 0);
 	assert_int_equal(count_of(skel, COUNT_LOST_EXIT), 1);
@@ -159,7 +161,7 @@ static void test_pending(void **state)
 /* A vCPU at its exit to user space, in kernel memory: a map's. */
 struct fake_vcpu {
 	u64 self;	/* its address there */
-	struct kvm_vcpu vcpu;
+	struct vcpu_vmx vmx;
 	struct kvm_run run;
 };
 
@@ -192,16 +194,16 @@ static int add_fake_vcpu(struct capture_bpf *skel)
 {
 	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "vcpu", sizeof(u32), sizeof(struct fake_vcpu),
 				 1, NULL);
-	struct capture_vcpu vcpu = { .pid = getpid() };
+	struct capture_vcpu vcpu = { .pid = getpid(), .percpu = BUILD_SHOT_PERCPU };
+	struct fake_vcpu fake = { .run.kvm_valid_regs = REGS_RUN_WANTED };
 	u32 zero = 0, tid = gettid();
-	struct fake_vcpu fake = {
-		.run.kvm_valid_regs = REGS_RUN_WANTED,
-	};
 
 	assert_true(map >= 0);
 	fake.self = fake_address(map);
-	fake.vcpu.run = (void *)(fake.self + offsetof(struct fake_vcpu, run));
-	vcpu.kvm_vcpu = fake.self + offsetof(struct fake_vcpu, vcpu);
+	fake.vmx.vcpu.run = (void *)(fake.self + offsetof(struct fake_vcpu, run));
+	/* Not nested. */
+	fake.vmx.loaded_vmcs = (void *)(fake.self + offsetof(struct fake_vcpu, vmx.vmcs01));
+	vcpu.kvm_vcpu = fake.self + offsetof(struct fake_vcpu, vmx);
 	assert_int_equal(bpf_map_update_elem(map, &zero, &fake, BPF_ANY), 0);
 	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.vcpus), &tid, &vcpu, BPF_ANY),
 			 0);
@@ -243,7 +245,7 @@ static void test_ring_share(void **state)
 	skel = open_programs();
 	bpf_map__set_max_entries(skel->maps.ring, 1 << 16);
 	assert_int_equal(capture_bpf__load(skel), 0);
-	add_vm(skel);
+	add_vm(skel, &no_memory);
 	vcpu = add_fake_vcpu(skel);
 	use = &skel->bss->ring_uses[0];
 	reader = ring_buffer__new(bpf_map__fd(skel->maps.ring), on_record, use, NULL);
@@ -281,6 +283,145 @@ static void test_ring_share(void **state)
 	capture_bpf__destroy(skel);
 }
 
+/* The registers as KVM stores them at the exit. */
+static void set_fake_regs(int map, const struct vcpu_regs *regs)
+{
+	struct fake_vcpu fake;
+	struct kvm_regs *kvm = &fake.run.s.regs.regs;
+	struct kvm_sregs *system = &fake.run.s.regs.sregs;
+	u32 zero = 0;
+
+	assert_int_equal(bpf_map_lookup_elem(map, &zero, &fake), 0);
+	kvm->rip = regs->pc;
+	kvm->rsp = regs->gpr[X86_RSP];
+	kvm->rbp = regs->gpr[X86_RBP];
+	kvm->rflags = regs->flags;
+	system->cr0 = regs->x86.cr0;
+	system->cr3 = regs->x86.cr3;
+	system->cr4 = regs->x86.cr4;
+	system->efer = regs->x86.efer;
+	system->gs.base = regs->x86.gs_base;
+	system->fs.base = regs->x86.fs_base;
+	system->cs.l = 1;
+	system->ss.dpl = regs->user ? 3 : 0;
+	assert_int_equal(bpf_map_update_elem(map, &zero, &fake, BPF_ANY), 0);
+}
+
+struct both {
+	struct build_shot build;
+	u8 *memory;		/* the guest's, in this process: the VMM is we */
+	struct capture_bpf *skel;
+	struct ring_buffer *reader;
+	int vcpu;
+	struct shot shot;	/* taken by user space */
+	u32 nr;			/* records compared */
+	u32 nr_holes;		/* in them */
+};
+
+/* All bytes of the record are those of user space's, but for where and when it was taken. */
+static int compare_record(void *ctx, void *data, size_t size)
+{
+	struct both *both = ctx;
+	const struct wire_sample *wire = data;
+
+	both->shot.wire.time = wire->time;
+	both->shot.wire.tid = wire->tid;
+	assert_int_equal(size, both->shot.wire.size);
+	assert_memory_equal(data, &both->shot, size);
+	both->nr++;
+	for (unsigned int i = 0; i < wire->nr_stacks; i++)
+		both->nr_holes += __builtin_popcount(wire->stacks[i].holes);
+	return 0;
+}
+
+static void both_init(struct both *both)
+{
+	assert_int_equal(build_shot_init(&both->build, MMU_MODE_X86_4LEVEL), 0);
+	both->memory = mmap(NULL, BUILD_SHOT_PAGES * SHOT_PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(both->memory != MAP_FAILED);
+	both->build.vm.slots.slots[0].hva = (uintptr_t)both->memory;
+	/* What KVM does not store at the exit. */
+	both->build.regs.x86.lstar = both->build.regs.x86.kernel_gs_base = 0;
+	both->skel = open_programs();
+	both->skel->rodata->user_stack = WIRE_MAX_STACK_BYTES;
+	both->skel->rodata->max_depth = WIRE_MAX_USER_FRAMES;
+	assert_int_equal(capture_bpf__load(both->skel), 0);
+	add_vm(both->skel, &both->build.vm);
+	both->vcpu = add_fake_vcpu(both->skel);
+	both->reader = ring_buffer__new(bpf_map__fd(both->skel->maps.ring), compare_record, both,
+					NULL);
+	assert_non_null(both->reader);
+}
+
+static void both_deinit(struct both *both)
+{
+	ring_buffer__free(both->reader);
+	close(both->vcpu);
+	capture_bpf__destroy(both->skel);
+	munmap(both->memory, BUILD_SHOT_PAGES * SHOT_PAGE);
+	build_shot_deinit(&both->build);
+}
+
+static void both_take(struct both *both)
+{
+	struct shot *shot = &both->shot;
+	u32 nr = both->nr;
+
+	for (u64 page = 0; page < BUILD_SHOT_PAGES; page++)
+		memcpy(both->memory + page * SHOT_PAGE,
+		       mem_fake_page(both->build.mem, GPA(page * SHOT_PAGE)), SHOT_PAGE);
+	memset(shot, 0xee, sizeof(*shot));
+	user_shot_begin(shot, &both->build.env);
+	shot->user_stack = WIRE_MAX_STACK_BYTES;
+	shot->percpu = BUILD_SHOT_PERCPU;
+	shot->wire.regs = both->build.regs;
+	shot->wire.event_pc = shot->wire.regs.pc;
+	user_shot_take(shot, true);
+	set_fake_regs(both->vcpu, &both->build.regs);
+	take_one(both->skel);
+	assert_int_equal(ring_buffer__consume(both->reader), 1);
+	assert_int_equal(both->nr, nr + 1);
+}
+
+static void unmap_user(struct both *both, u32 page)
+{
+	const struct build_pagetable *pt = &both->build.pt;
+	u64 entry = build_pagetable_entry(pt, BUILD_SHOT_USER + page * SHOT_PAGE, 0);
+
+	assert_int_equal(build_pagetable_put(&both->build.pt, entry, 0), 0);
+}
+
+/* The same guest makes the same record in BPF and in user space, whichever stack pages it has. */
+static void test_same_record(void **state)
+{
+	static const u32 going[] = { 2, 3, 0, 1 };
+	static struct both self;
+	struct both *both = &self;
+	struct vcpu_regs user;
+
+	(void)state;
+	if (!bpf_works())
+		skip();
+	both_init(both);
+	user = both->build.regs;
+	for (u32 i = 0; i <= ARRAY_SIZE(going); i++) {
+		if (i)
+			unmap_user(both, going[i - 1]);
+		both->build.regs = user;
+		both_take(both);
+		build_shot_enter_kernel(&both->build, BUILD_SHOT_THREAD + 0x1358);
+		both->build.regs.x86.lstar = both->build.regs.x86.kernel_gs_base = 0;
+		both_take(both);
+	}
+	/*
+	 * Page 2 below page 3, in both modes; and page 0 below page 1 in user mode. In the kernel
+	 * that looks like execve(), as no code is mapped either: no copy.
+	 */
+	assert_int_equal(both->nr_holes, 3);
+	both_deinit(both);
+}
+
 /* One VM leaves the others room, and any record can be sent. */
 static void test_shares(void **state)
 {
@@ -306,6 +447,7 @@ int main(void)
 		cmocka_unit_test(test_all_load),
 		cmocka_unit_test(test_ring_share),
 		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_same_record),
 		cmocka_unit_test(test_pending),
 	};
 
