@@ -20,6 +20,7 @@ struct object {
 	struct cfi_table *table;	/* NULL: none */
 	unsigned int tries;
 	u64 next_try;			/* ns */
+	bool named;			/* all its functions have names, not only exports */
 	bool store_failed;
 	bool waits;			/* the loader had no room for it, or has stopped */
 	bool fetched;			/* servers were asked, or are being */
@@ -254,6 +255,7 @@ static void take_result(struct objects *objects, struct object *object, struct o
 		object->state = load->state;
 	if (!object->build_id.size)
 		object->build_id = load->build_id;
+	object->named |= load->named;
 	object->store_failed = load->store_failed;
 }
 
@@ -424,12 +426,14 @@ int objects_find_row(struct objects *objects, struct object *object,
 
 void objects_get_counts(const struct objects *objects, struct objects_counts *ret)
 {
-	u64 nr[OBJECT_NR] = { 0 }, failed = 0, unread = 0;
+	u64 nr[OBJECT_NR] = { 0 }, failed = 0, unread = 0, unnamed = 0;
 
 	vec_for_each(&objects->all, object) {
 		nr[(*object)->state]++;
 		unread += (*object)->loading || (*object)->waits || (*object)->fetching;
 		failed += (*object)->store_failed;
+		unnamed += (*object)->state != OBJECT_NEW && !(*object)->named &&
+			   (*object)->key.inode > VDSO_64;
 	}
 	*ret = (struct objects_counts){
 		.from_guest = nr[OBJECT_FROM_GUEST],
@@ -440,6 +444,7 @@ void objects_get_counts(const struct objects *objects, struct objects_counts *re
 		.bad = nr[OBJECT_BAD],
 		.limit = nr[OBJECT_LIMIT],
 		.unread = unread,
+		.unnamed = unnamed,
 		.store_failed = failed,
 	};
 }

@@ -34,7 +34,8 @@ struct objects_counts {
 	u64 bad;		/* malformed, or of a kind that is not known */
 	u64 limit;		/* too large, or too many */
 	u64 unread;		/* still being read, or waiting for it */
-	u64 store_failed;	/* symbols that could not be put into the cache */
+	u64 unnamed;		/* beside that: names of exported functions only, or none */
+	u64 store_failed;	/* beside that: symbols that could not be put into the cache */
 };
 
 struct object;

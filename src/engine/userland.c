@@ -506,5 +506,6 @@ void userland_counts_write(const struct userland_counts *counts, struct strbuf *
 	write_count(out, "objects that make no sense", objects->bad);
 	write_count(out, "objects over a limit", objects->limit);
 	write_count(out, "objects not read to the end", objects->unread);
+	write_count(out, "objects named by their exported functions only", objects->unnamed);
 	write_count(out, "objects whose symbols could not be stored", objects->store_failed);
 }

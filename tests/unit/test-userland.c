@@ -135,6 +135,7 @@ static void test_rules(void **state)
 	assert_int_equal(counts.processes, 1);
 	assert_int_equal(counts.reread, 0);
 	assert_int_equal(counts.objects.from_guest, 1);
+	assert_int_equal(counts.objects.unnamed, 1);
 	read_records(f, &records);
 	assert_int_equal(records.mmaps, 2);	/* those that can be executed */
 	assert_string_equal(records.names[0], "/usr/libx.so");
