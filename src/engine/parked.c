@@ -9,7 +9,7 @@
 
 /* 8-byte aligned, as records have to be. */
 struct head {
-	u64 time;
+	u64 time, epoch;
 	const void *what;	/* NULL: done with, or never a sample: the rest of the area */
 	u32 size;		/* with the record behind it */
 	u32 pad;
@@ -100,7 +100,7 @@ static struct head *reserve(struct parked *parked, u32 size)
 	return head;
 }
 
-int parked_add(struct parked *parked, const struct sample *sample, const void *what)
+int parked_add(struct parked *parked, const struct sample *sample, const void *what, u64 epoch)
 {
 	const struct wire_sample *wire = sample->wire;
 	u32 size = sizeof(struct head) + ALIGN_UP(wire->size, 8);
@@ -111,7 +111,7 @@ int parked_add(struct parked *parked, const struct sample *sample, const void *w
 	head = reserve(parked, size);
 	if (!head)
 		return -ENOBUFS;
-	*head = (struct head){ .time = wire->time, .what = what, .size = size };
+	*head = (struct head){ .time = wire->time, .epoch = epoch, .what = what, .size = size };
 	memcpy(head + 1, wire, wire->size);
 	parked->nr++;
 	parked->oldest = MIN(parked->oldest, wire->time);
@@ -150,7 +150,7 @@ static void visit(struct parked *parked, struct head *head, parked_fn *fn, void 
 		return;
 	/* It was whole when it was copied. */
 	if (!sample_init(&sample, head + 1, head->size - sizeof(*head)))
-		head->what = fn(ctx, &sample, head->what);
+		head->what = fn(ctx, &sample, head->what, head->epoch);
 	else
 		head->what = NULL;
 	if (!head->what)

@@ -83,7 +83,8 @@ static int check_call(void *ctx, gva_t ret_addr, bool user)
 
 	if (!user)
 		return guest_check_kernel_call(recording->guest, ret_addr);
-	if (!recording->space_valid || recording->task_gone)
+	if (!recording->space_valid || recording->task_gone ||
+	    userland_is_newer(recording->userland, ret_addr))
 		return -EFAULT;
 	return callcheck_user(recording->callcheck, &recording->space, ret_addr, recording->now);
 }
@@ -408,7 +409,7 @@ static bool wait_for_rules(struct recording *recording, const struct sample *sam
 
 	if (!object)
 		return false;
-	if (parked_add(recording->parked, sample, object)) {
+	if (parked_add(recording->parked, sample, object, userland_epoch(recording->userland))) {
 		recording->not_kept++;
 		return false;
 	}
@@ -422,7 +423,7 @@ struct catch_up {
 	u64 now;
 };
 
-static const void *try_again(void *ctx, const struct sample *sample, const void *what)
+static const void *try_again(void *ctx, const struct sample *sample, const void *what, u64 epoch)
 {
 	const struct catch_up *catch_up = ctx;
 	struct recording *recording = catch_up->recording;
@@ -435,7 +436,7 @@ static const void *try_again(void *ctx, const struct sample *sample, const void 
 	if (object_is_loading(what) && !late)
 		return what;
 	set_space(recording, sample->wire);
-	userland_enter_again(recording->userland, sample->wire, &recording->task_gone);
+	userland_enter_again(recording->userland, sample->wire, epoch, &recording->task_gone);
 	unwind_sample(&recording->unwinder, sample, &recording->chain);
 	object = userland_waits_for(recording->userland);
 	if (object && !late)

@@ -15,11 +15,18 @@
 #define MAX_RECORDS 2000000	/* of mappings in one recording */
 #define RETRY_NS 200000000ULL	/* after a read that failed */
 
+/* Of a mapping. */
+struct shown {
+	struct object *object;		/* NULL: not asked yet */
+	u64 since;			/* epoch in which it was first seen */
+};
+
 struct process {
 	u64 pid, mm;			/* by which samples name it */
 	struct guest_process *seen;	/* NULL: could not be read */
-	struct object **objects;	/* owned: what each mapping shows, NULL: not asked yet */
+	struct shown *shown;		/* owned: of each mapping */
 	u64 life;			/* number of the one that .seen is of */
+	u64 since;			/* epoch in which that was first seen */
 	bool told;			/* what it has mapped was written, in this life */
 	u64 next_check;			/* ns */
 	u64 used;			/* ns, of the last sample */
@@ -37,7 +44,9 @@ struct userland {
 	const struct wire_sample *wire;
 	const struct object *waits_for;
 	bool checked;			/* .current's list is that of this sample */
+	u64 known;			/* what is of a later epoch is not known to it */
 	u64 since;			/* of .current's program: struct life */
+	u64 epoch;			/* of the last read */
 	bool forgot;			/* processes whose mappings were written */
 	int error;			/* of the writer, sticks */
 	u64 second;			/* of the last read of a process */
@@ -64,7 +73,7 @@ int userland_create(const struct userland_options *options, struct userland **re
 static void process_deinit(struct process *process)
 {
 	guest_process_destroy(process->seen);
-	free(process->objects);
+	free(process->shown);
 }
 
 static void process_destroy(struct process *process)
@@ -119,10 +128,10 @@ static int forget_old(struct userland *userland)
 	return 0;
 }
 
-static void process_reset(struct process *process, u64 pid, u64 mm)
+static void process_reset(struct userland *userland, struct process *process, u64 pid, u64 mm)
 {
 	process_deinit(process);
-	*process = (struct process){ .pid = pid, .mm = mm };
+	*process = (struct process){ .pid = pid, .mm = mm, .since = ++userland->epoch };
 }
 
 /* Two whose hash is the same, which a guest may bring about, take each other's place. */
@@ -150,7 +159,7 @@ static int find_process(struct userland *userland, u64 pid, u64 mm, struct proce
 	}
 	process = userland->processes.data[*slot - 1];
 	if (process->pid != pid || process->mm != mm)
-		process_reset(process, pid, mm);
+		process_reset(userland, process, pid, mm);
 	*ret = process;
 	return 0;
 }
@@ -159,9 +168,9 @@ static struct object *object_of(struct userland *userland, struct process *proce
 {
 	const struct guest_mapping *mapping = &process->seen->mappings.data[i];
 
-	if (!process->objects[i])
-		process->objects[i] = objects_get(userland->objects, process->seen, mapping);
-	return process->objects[i];
+	if (!process->shown[i].object)
+		process->shown[i].object = objects_get(userland->objects, process->seen, mapping);
+	return process->shown[i].object;
 }
 
 /*
@@ -221,13 +230,10 @@ static int write_mapping(struct userland *userland, struct process *process, siz
 	return err == -E2BIG || err == -EINVAL ? 0 : err;
 }
 
-/* The same object at the same place. */
-static bool is_known(const struct guest_process *before, const struct guest_process *now,
-		     const struct guest_mapping *mapping)
+/* Whether @mapping shows the same object at the same place as @old. */
+static bool is_same_mapping(const struct guest_process *before, const struct guest_mapping *old,
+			    const struct guest_process *now, const struct guest_mapping *mapping)
 {
-	const struct guest_mapping *old;
-
-	old = before ? guest_process_find(before, mapping->start) : NULL;
 	if (!old || old->start.addr != mapping->start.addr || old->end.addr != mapping->end.addr ||
 	    old->offset != mapping->offset || old->kind != mapping->kind ||
 	    old->prot != mapping->prot)
@@ -239,16 +245,32 @@ static bool is_known(const struct guest_process *before, const struct guest_proc
 				&now->files.data[mapping->file].key);
 }
 
+/* Says of each mapping since when it is there: those that are not in @before since now. */
+static void date_mappings(struct userland *userland, struct process *process,
+			  const struct guest_process *before, const struct shown *shown_before)
+{
+	userland->epoch++;
+	for (size_t i = 0; i < process->seen->mappings.nr; i++) {
+		const struct guest_mapping *mapping = &process->seen->mappings.data[i];
+		const struct guest_mapping *old;
+
+		old = before ? guest_process_find(before, mapping->start) : NULL;
+		process->shown[i].since =
+			is_same_mapping(before, old, process->seen, mapping) ?
+			shown_before[old - before->mappings.data].since : userland->epoch;
+	}
+}
+
 #define PROT_EXEC_BIT 4	/* PROT_EXEC; perf records no others */
 
-static int write_new(struct userland *userland, struct process *process,
-		     const struct guest_process *before)
+static int write_new(struct userland *userland, struct process *process)
 {
 	for (size_t i = 0; i < process->seen->mappings.nr; i++) {
 		const struct guest_mapping *mapping = &process->seen->mappings.data[i];
 		int err;
 
-		if (!(mapping->prot & PROT_EXEC_BIT) || is_known(before, process->seen, mapping))
+		if (!(mapping->prot & PROT_EXEC_BIT) ||
+		    process->shown[i].since != userland->epoch)
 			continue;
 		if (userland->records++ >= MAX_RECORDS)
 			return 0;
@@ -263,20 +285,22 @@ static int write_new(struct userland *userland, struct process *process,
 static int replace(struct userland *userland, struct process *process, struct guest_process *seen)
 {
 	_cleanup_(guest_process_destroy) struct guest_process *before = process->seen;
-	struct object **objects = calloc(seen->mappings.nr + 1, sizeof(*objects));
+	struct shown *shown = calloc(seen->mappings.nr + 1, sizeof(*shown));
+	struct shown *shown_before = process->shown;
 	size_t nr_objects = objects_nr(userland->objects);
 	int err;
 
-	if (!objects) {
+	if (!shown) {
 		guest_process_destroy(seen);
 		before = NULL;
 		return -ENOMEM;
 	}
-	free(process->objects);
-	process->objects = objects;
+	process->shown = shown;
 	process->seen = seen;
+	date_mappings(userland, process, before, shown_before);
+	free(shown_before);
 	userland->counts.partial += seen->partial;
-	err = write_new(userland, process, before);
+	err = write_new(userland, process);
 	userland->reads += (objects_nr(userland->objects) - nr_objects) / FILES_PER_READ;
 	process->told = true;
 	return err;
@@ -358,7 +382,7 @@ static void leave(struct userland *userland)
 static void set_life(struct userland *userland, struct process *process, const struct life *life)
 {
 	if (process->life != life->number) {
-		process_reset(process, process->pid, process->mm);
+		process_reset(userland, process, process->pid, process->mm);
 		process->life = life->number;
 		process->told = userland->forgot && !life->since;
 	}
@@ -376,6 +400,7 @@ int userland_enter(struct userland *userland, const struct wire_sample *wire,
 		return userland->error;
 	userland->wire = wire;
 	userland->checked = false;
+	userland->known = UINT64_MAX;
 	err = find_process(userland, (u32)wire->task.pid, wire->task.mm, &process);
 	if (!err)
 		set_life(userland, process, life);
@@ -388,7 +413,13 @@ int userland_enter(struct userland *userland, const struct wire_sample *wire,
 	return userland->error;
 }
 
-void userland_enter_again(struct userland *userland, const struct wire_sample *wire, bool *ret_gone)
+u64 userland_epoch(const struct userland *userland)
+{
+	return userland->epoch;
+}
+
+void userland_enter_again(struct userland *userland, const struct wire_sample *wire, u64 epoch,
+			  bool *ret_gone)
 {
 	u64 pid = (u32)wire->task.pid, stamp, *slot;
 	struct process *process;
@@ -402,14 +433,33 @@ void userland_enter_again(struct userland *userland, const struct wire_sample *w
 	process = slot ? userland->processes.data[*slot - 1] : NULL;
 	if (!process || process->pid != pid || process->mm != wire->task.mm)
 		return;		/* forgotten, for many others */
+	if (process->since > epoch) {
+		*ret_gone = true;	/* another life, or read anew */
+		return;
+	}
 	userland->wire = wire;
 	userland->checked = true;
+	userland->known = epoch;
 	userland->current = process;
 }
 
 static const struct guest_mapping *find_mapping(const struct process *process, gva_t pc)
 {
 	return process->seen ? guest_process_find(process->seen, pc) : NULL;
+}
+
+static bool is_newer(const struct userland *userland, const struct process *process,
+		     const struct guest_mapping *mapping)
+{
+	return process->shown[mapping - process->seen->mappings.data].since > userland->known;
+}
+
+bool userland_is_newer(const struct userland *userland, gva_t pc)
+{
+	const struct process *process = userland->current;
+	const struct guest_mapping *mapping = process ? find_mapping(process, pc) : NULL;
+
+	return mapping && is_newer(userland, process, mapping);
 }
 
 /* Lists that could not be read to their end are not read for every address that they lack. */
@@ -441,6 +491,9 @@ int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_r
 	}
 	if (!mapping)
 		return process->seen && !process->seen->partial ? -ENOENT : -ENODATA;
+	/* Of another file than the one that the stack is of, maybe. */
+	if (is_newer(userland, process, mapping))
+		return -ENODATA;
 	i = mapping - process->seen->mappings.data;
 	object = object_of(userland, process, i);
 	if (!object)

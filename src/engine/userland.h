@@ -45,13 +45,20 @@ DEFINE_CLEANUP(struct userland *, userland_destroy)
 int userland_enter(struct userland *userland, const struct wire_sample *wire,
 		   const struct life *life);
 
+/* Of what was read so far: grows when a process or what it has mapped is read anew. */
+u64 userland_epoch(const struct userland *userland);
+
 /*
- * The same for a sample that was entered before and waited, and of whose process newer samples may
- * have come since: nothing is read again and no record written. *@ret_gone: its task is no more
- * what it was then, so that memory is not to be read by its page tables.
+ * The same for a sample that was entered before, at @epoch, and waited, and of whose process newer
+ * samples may have come since: nothing is read again and no record written. What was mapped since
+ * is not known to it. *@ret_gone: its task is no more what it was then, so that memory is not to be
+ * read by its page tables.
  */
-void userland_enter_again(struct userland *userland, const struct wire_sample *wire,
+void userland_enter_again(struct userland *userland, const struct wire_sample *wire, u64 epoch,
 			  bool *ret_gone);
+
+/* Whether what is at @pc was mapped after the sample that was entered again. */
+bool userland_is_newer(const struct userland *userland, gva_t pc);
 
 /* unwind_ops.find_user_row() for the process entered: as objects_find_row(). */
 int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_row);

@@ -19,6 +19,7 @@
 #define TEXT BUILD_PROGRAM_TEXT
 #define JIT BUILD_PROGRAM_JIT
 #define FUNCTION BUILD_PROGRAM_FUNCTION
+#define AGAIN (JIT + 0x10000)
 #define NS_PER_S 1000000000ULL
 
 struct fixture {
@@ -220,6 +221,45 @@ static void test_another_life(void **state)
 	assert_int_equal(second, 2);
 }
 
+/* What was mapped since is not of a sample that waited, nor another life of its process. */
+static void test_mapped_since(void **state)
+{
+	struct fixture *f = *state;
+	struct build_process *p = &f->program.process;
+	u64 epoch;
+	s32 offset;
+	bool gone;
+
+	build_program_cache(&f->program);
+	enter(f, NS_PER_S);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), 0);
+	epoch = userland_epoch(f->userland);
+	build_vma(p, AGAIN, AGAIN + ALIGN_UP(f->program.file.len, 4096),
+		  BUILD_VM_READ | BUILD_VM_EXEC, f->program.mapped_file, 0);
+	build_hang_mappings(p, 1, 0);
+	build_set_u32(p, p->mm + BUILD_MM_SEQ, 77);
+	enter(f, 2 * NS_PER_S);
+	assert_int_equal(find(f, AGAIN + FUNCTION, &offset), 0);
+	assert_false(userland_is_newer(f->userland, GVA(AGAIN)));
+	userland_enter_again(f->userland, &f->wire, epoch, &gone);
+	assert_false(gone);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), 0);
+	assert_false(userland_is_newer(f->userland, GVA(TEXT)));
+	assert_int_equal(find(f, AGAIN + FUNCTION, &offset), -ENODATA);
+	assert_true(userland_is_newer(f->userland, GVA(AGAIN)));
+	epoch = userland_epoch(f->userland);
+	userland_enter_again(f->userland, &f->wire, epoch, &gone);
+	assert_int_equal(find(f, AGAIN + FUNCTION, &offset), 0);
+	f->life.number++;
+	enter(f, 3 * NS_PER_S);
+	userland_enter_again(f->userland, &f->wire, epoch, &gone);
+	assert_true(gone);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), -ENODATA);
+	userland_enter_again(f->userland, &f->wire, userland_epoch(f->userland), &gone);
+	assert_false(gone);
+	assert_int_equal(find(f, TEXT + FUNCTION, &offset), 0);
+}
+
 static void test_no_user_space(void **state)
 {
 	struct fixture *f = *state;
@@ -264,7 +304,7 @@ static void test_loader(void **state)
 	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), -EAGAIN);
 	assert_true(userland_collect(f->userland));
 	assert_false(userland_collect(f->userland));
-	userland_enter_again(f->userland, &f->wire, &gone);
+	userland_enter_again(f->userland, &f->wire, UINT64_MAX, &gone);
 	assert_false(gone);
 	assert_null(userland_waits_for(f->userland));
 	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), 0);
@@ -275,7 +315,7 @@ static void test_loader(void **state)
 	assert_int_equal(counts.objects.unread, 0);
 	/* Another program by then: known by the sample's mm, and its memory is not to be read. */
 	build_set(&f->program.process, f->program.process.task + BUILD_TASK_MM, 0);
-	userland_enter_again(f->userland, &f->wire, &gone);
+	userland_enter_again(f->userland, &f->wire, UINT64_MAX, &gone);
 	assert_true(gone);
 	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), 0);
 	userland_destroy(TAKE_PTR(f->userland));
@@ -367,6 +407,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(rules),	    TEST(nothing_cached), TEST(new_mapping),
 		TEST(another_life), TEST(no_user_space),  TEST(many),
+		TEST(mapped_since),
 		TEST(no_memory),
 		TEST(loader),	    TEST(loader_left),
 		cmocka_unit_test(test_counts_text),
