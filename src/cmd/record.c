@@ -538,6 +538,8 @@ static int record_with_caches(struct recorder_options *options, const char *even
 	if (!err)
 		err = symcache_create(opt.debug_dir, &symcache);
 	if (!err)
+		symcache_limit_added(symcache, opt.cache_size);
+	if (!err)
 		err = create_sources(&sources, &servers);
 	if (err) {
 		log_error_errno(err, "cannot use the symbol cache (see --buildid-dir)");

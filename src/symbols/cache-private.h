@@ -14,7 +14,8 @@
 
 struct symcache {
 	char dir[PATH_MAX];
-	pthread_mutex_t lock;	/* held while a file is added, for .pins too */
+	pthread_mutex_t lock;	/* held while a file is added, for all below */
+	u64 max_added, added;	/* bytes that may be, and have been added; .max_added 0: no limit */
 	struct hashmap pins;	/* hashes of the build ids that this program added or uses */
 };
 

@@ -139,6 +139,14 @@ void symcache_destroy(struct symcache *cache)
 	free(cache);
 }
 
+void symcache_limit_added(struct symcache *cache, u64 max)
+{
+	pthread_mutex_lock(&cache->lock);
+	cache->max_added = max;
+	cache->added = 0;
+	pthread_mutex_unlock(&cache->lock);
+}
+
 const char *symcache_dir(const struct symcache *cache)
 {
 	return cache->dir;
@@ -320,12 +328,27 @@ static int mark_folder(const char *file)
 	return err ? err : file_write_atomic(path, "", 0);
 }
 
+static int write_counted(struct symcache *cache, const char *path, const struct strbuf *file,
+			 bool limited)
+{
+	int err;
+
+	limited &= cache->max_added != 0;
+	if (limited && file->len > cache->max_added - cache->added)
+		return -E2BIG;
+	err = file_write_atomic(path, file->data ?: "", file->len);
+	if (!err && limited)
+		cache->added += file->len;
+	return err;
+}
+
 /*
  * Writes the file into the folder that the build id is linked to, or into one of its own, @name,
  * to which the link is made last: what a link leads to is whole.
  */
-static int add_locked(const struct symcache *cache, const struct build_id *id,
-		      enum symcache_kind kind, const char *name, const struct strbuf *file)
+static int add_locked(struct symcache *cache, const struct build_id *id,
+		      enum symcache_kind kind, const char *name, const struct strbuf *file,
+		      bool limited)
 {
 	char link[PATH_MAX], path[PATH_MAX], hex[BUILD_ID_HEX];
 	bool is_new;
@@ -346,7 +369,7 @@ static int add_locked(const struct symcache *cache, const struct build_id *id,
 		err = join(path, sizeof(path), "%s/%s/%s/%s", cache->dir, name, hex,
 			   kind_names[kind]);
 	if (!err)
-		err = file_write_atomic(path, file->data ?: "", file->len);
+		err = write_counted(cache, path, file, limited);
 	if (!err && is_new)
 		err = mark_folder(path);
 	if (!err)
@@ -355,25 +378,25 @@ static int add_locked(const struct symcache *cache, const struct build_id *id,
 }
 
 static int pin_and_add(struct symcache *cache, const struct build_id *id, enum symcache_kind kind,
-		       const char *name, const struct strbuf *file)
+		       const char *name, const struct strbuf *file, bool limited)
 {
 	_cleanup_close_ int lock = -1;
 	int err = symcache_lock(cache, false, &lock);
 
 	if (!err && !hashmap_put(&cache->pins, pin_key(id), NULL))
 		err = -ENOMEM;
-	return err ? err : add_locked(cache, id, kind, name, file);
+	return err ? err : add_locked(cache, id, kind, name, file, limited);
 }
 
 static int add(struct symcache *cache, const struct build_id *id, enum symcache_kind kind,
-	       const char *name, const struct strbuf *file)
+	       const char *name, const struct strbuf *file, bool limited)
 {
 	int err;
 
 	if (id->size < 2 || id->size > BUILD_ID_MAX)
 		return -EINVAL;
 	pthread_mutex_lock(&cache->lock);
-	err = pin_and_add(cache, id, kind, name, file);
+	err = pin_and_add(cache, id, kind, name, file, limited);
 	pthread_mutex_unlock(&cache->lock);
 	return err;
 }
@@ -407,7 +430,7 @@ int symcache_add_kallsyms(struct symcache *cache, const struct build_id *id, con
 
 	if (err)
 		return err;
-	return add(cache, id, SYMCACHE_KALLSYMS, SYMCACHE_KALLSYMS_DIR, &kernel);
+	return add(cache, id, SYMCACHE_KALLSYMS, SYMCACHE_KALLSYMS_DIR, &kernel, false);
 }
 
 int symcache_add_module(struct symcache *cache, const char *release, const char *name,
@@ -424,7 +447,7 @@ int symcache_add_module(struct symcache *cache, const char *release, const char 
 		err = elf_synth_module(from, &file);
 	if (err)
 		return err;
-	return add(cache, &from->build_id, SYMCACHE_ELF, path, &file);
+	return add(cache, &from->build_id, SYMCACHE_ELF, path, &file, false);
 }
 
 /* Whether @file is a whole ELF file of that build id. */
@@ -460,7 +483,7 @@ int symcache_add_file(struct symcache *cache, const struct build_id *id, enum sy
 	err = guest_folder(kind, path, folder, sizeof(folder));
 	if (!err)
 		err = check_file(id, &file);
-	return err ? err : add(cache, id, kind, folder, &file);
+	return err ? err : add(cache, id, kind, folder, &file, true);
 }
 
 static int add_partial(struct symcache *cache, const struct build_id *id, const char *folder,
@@ -474,7 +497,7 @@ static int add_partial(struct symcache *cache, const struct build_id *id, const 
 	if (id && id->size && !build_id_equal(id, &partial->build_id))
 		return -EBADMSG;
 	err = elf_synth_program(partial, &file);
-	return err ? err : add(cache, &partial->build_id, SYMCACHE_ELF, folder, &file);
+	return err ? err : add(cache, &partial->build_id, SYMCACHE_ELF, folder, &file, true);
 }
 
 /* @id or, when that is none, the one in the file. */

@@ -40,6 +40,13 @@ DEFINE_CLEANUP(struct symcache *, symcache_destroy)
 
 const char *symcache_dir(const struct symcache *cache);
 
+/*
+ * From here on no more than @max bytes of files of programs are added, 0: no limit. What a guest
+ * has mapped is its own choice: one page at many places makes files of any size. What kernels have
+ * is bounded where it is read, and comes last.
+ */
+void symcache_limit_added(struct symcache *cache, u64 max);
+
 /* buildid.dir of $PERF_CONFIG, else of ~/.perfconfig or /etc/perfconfig, else ~/.debug. */
 int symcache_default_dir(char *ret, size_t size);
 
@@ -54,7 +61,8 @@ int symcache_find(const struct symcache *cache, const struct build_id *id,
 void symcache_touch(const char *path);
 
 /*
- * These return 0 also when the build id has that file already. -EINVAL: no build id.
+ * These return 0 also when the build id has that file already. -EINVAL: no build id; -E2BIG: a
+ * file of programs beyond symcache_limit_added().
  *
  * A kernel's symbols, as /proc/kallsyms text. Only the lines of the kernel itself are kept:
  * modules lie elsewhere after the next boot, and perf would believe the text.

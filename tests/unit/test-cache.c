@@ -264,6 +264,33 @@ static void test_many_writers(void **state)
 	expect_bytes(*state, "a/b/c/abcdef0000000000000000000000000000000000/elf", &file);
 }
 
+/* What is refused leaves nothing behind. */
+static void test_limit(void **state)
+{
+	_cleanup_strbuf_ struct strbuf small = STRBUF_INIT, large = STRBUF_INIT;
+	_cleanup_(symcache_destroy) struct symcache *cache = NULL;
+	const struct build_id other = { 20, { 1 } };
+	char path[PATH_MAX];
+
+	make_file(&id, 0, &small);
+	make_file(&other, 4, &large);
+	assert_true(large.len > small.len);
+	assert_int_equal(symcache_create(*state, &cache), 0);
+	symcache_limit_added(cache, small.len + large.len - 1);
+	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_ELF, "/x", small.data, small.len),
+			 0);
+	assert_int_equal(symcache_add_file(cache, &other, SYMCACHE_ELF, "/y", large.data,
+					   large.len), -E2BIG);
+	assert_int_equal(symcache_find(cache, &other, SYMCACHE_ELF, path, sizeof(path)), -ENOENT);
+	/* What is there already takes no room. */
+	assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_ELF, "/x", small.data, small.len),
+			 0);
+	assert_int_equal(symcache_add_kallsyms(cache, &other, text, strlen(text)), 0);
+	symcache_limit_added(cache, 0);
+	assert_int_equal(symcache_add_file(cache, &other, SYMCACHE_ELF, "/y", large.data,
+					   large.len), 0);
+}
+
 static void expect_default(const char *expected)
 {
 	char dir[PATH_MAX];
@@ -305,6 +332,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_dangling_link, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_old_style, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_many_writers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_default_dir, setup, teardown),
 	};
 
