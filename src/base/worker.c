@@ -27,6 +27,7 @@ struct worker {
 	pthread_cond_t done;	/* for those who wait */
 	struct worker_client *turn;	/* the ring, at the one to be served next; NULL: empty */
 	struct worker_job *running;	/* .client NULL: nobody takes it */
+	bool let_go;			/* .running need not be waited for */
 	pthread_t thread;
 	bool started;
 	bool end;
@@ -56,6 +57,11 @@ static struct worker_job *pop(struct job_list *list)
 	return job;
 }
 
+static struct timespec timespec_of(u64 ns)
+{
+	return (struct timespec){ ns / 1000000000, ns % 1000000000 };
+}
+
 int worker_create(struct worker **ret)
 {
 	struct worker *worker = calloc(1, sizeof(*worker));
@@ -73,14 +79,31 @@ int worker_create(struct worker **ret)
 	return 0;
 }
 
-void worker_destroy(struct worker *worker)
+static void ask_to_end(struct worker *worker)
 {
-	if (!worker)
-		return;
 	pthread_mutex_lock(&worker->lock);
 	worker->end = true;
 	pthread_cond_signal(&worker->todo);
 	pthread_mutex_unlock(&worker->lock);
+}
+
+int worker_end(struct worker *worker, u64 deadline)
+{
+	const struct timespec until = timespec_of(deadline);
+
+	ask_to_end(worker);
+	if (worker->started &&
+	    pthread_clockjoin_np(worker->thread, NULL, CLOCK_MONOTONIC, &until))
+		return -ETIMEDOUT;
+	worker->started = false;
+	return 0;
+}
+
+void worker_destroy(struct worker *worker)
+{
+	if (!worker)
+		return;
+	ask_to_end(worker);
 	if (worker->started)
 		pthread_join(worker->thread, NULL);
 	pthread_cond_destroy(&worker->todo);
@@ -107,6 +130,7 @@ static struct worker_job *next_job(struct worker *worker)
 static void set_running(struct worker *worker, struct worker_job *job, bool runs)
 {
 	worker->running = runs ? job : NULL;
+	worker->let_go = false;
 	if (job->client)
 		job->client->runs = runs;
 }
@@ -209,7 +233,7 @@ static void end_client(struct worker_client *client, bool wait)
 
 	pthread_mutex_lock(&worker->lock);
 	drop_all(&client->queue);
-	while (wait && client->runs)
+	while (wait && client->runs && !worker->let_go)
 		pthread_cond_wait(&worker->done, &worker->lock);
 	if (client->runs)
 		worker->running->client = NULL;
@@ -239,12 +263,23 @@ int worker_submit(struct worker_client *client, struct worker_job *job)
 	pthread_mutex_lock(&worker->lock);
 	err = client->queue.nr >= client->max ? -EBUSY : start(worker);
 	if (!err) {
+		job->worker = worker;
 		job->client = client;
 		push(&client->queue, job);
 		pthread_cond_signal(&worker->todo);
 	}
 	pthread_mutex_unlock(&worker->lock);
 	return err;
+}
+
+void worker_job_let_go(struct worker_job *job)
+{
+	struct worker *worker = job->worker;
+
+	pthread_mutex_lock(&worker->lock);
+	worker->let_go = true;
+	pthread_cond_broadcast(&worker->done);
+	pthread_mutex_unlock(&worker->lock);
 }
 
 struct worker_job *worker_take(struct worker_client *client)
@@ -263,7 +298,7 @@ struct worker_job *worker_take(struct worker_client *client)
 
 int worker_wait(struct worker_client *client, u64 deadline)
 {
-	const struct timespec until = { deadline / 1000000000, deadline % 1000000000 };
+	const struct timespec until = timespec_of(deadline);
 	struct worker *worker = client->worker;
 	int err = 0;
 

@@ -20,7 +20,8 @@ struct worker_client;
 struct worker_job {
 	void (*run)(struct worker_job *job);	/* on the worker's thread; takes no signals */
 	void (*drop)(struct worker_job *job);	/* frees a job that nobody takes; on any thread */
-	struct worker_client *client;		/* the worker's, as is the next */
+	struct worker *worker;			/* the worker's, as are the next */
+	struct worker_client *client;
 	struct worker_job *next;
 };
 
@@ -34,10 +35,16 @@ int worker_create(struct worker **ret);
 void worker_destroy(struct worker *worker);
 DEFINE_CLEANUP(struct worker *, worker_destroy)
 
+/*
+ * Ends the thread, but waits for the job that runs at most until @deadline, CLOCK_MONOTONIC in ns.
+ * -ETIMEDOUT: it still runs, so the worker and all that the job uses must stay.
+ */
+int worker_end(struct worker *worker, u64 deadline);
+
 /* At most @max jobs of it wait at a time. */
 int worker_client_create(struct worker *worker, unsigned int max, struct worker_client **ret);
 
-/* Drops its jobs, those that are done too; waits for the one that runs. */
+/* Drops its jobs, those that are done too; waits for the one that runs, unless that was let go. */
 void worker_client_destroy(struct worker_client *client);
 DEFINE_CLEANUP(struct worker_client *, worker_client_destroy)
 
@@ -46,6 +53,12 @@ void worker_client_leave(struct worker_client *client);
 
 /* -EBUSY: too many wait; else why no thread could be started. A job that failed is the caller's. */
 int worker_submit(struct worker_client *client, struct worker_job *job);
+
+/*
+ * For run(): from here on the job uses nothing that is gone after worker_client_destroy(), which
+ * need not wait for it any more.
+ */
+void worker_job_let_go(struct worker_job *job);
 
 /* A job that is done, the caller's from now on; NULL: none. Costs next to nothing then. */
 struct worker_job *worker_take(struct worker_client *client);

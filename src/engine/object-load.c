@@ -97,14 +97,12 @@ static bool has_symtab(const struct file_image *image)
 	return has;
 }
 
-static void load_from_guest(struct object_load *load)
+static void use_image(struct object_load *load)
 {
-	_cleanup_(file_image_destroy) struct file_image *image = NULL;
+	_cleanup_(file_image_destroy) struct file_image *image = TAKE_PTR(load->image);
 	struct cfi_table *table = NULL;
-	int err = read_image(load, &image);
+	int err = check_build_id(load, image);
 
-	if (!err)
-		err = check_build_id(load, image);
 	if (!err) {
 		store_image(load, image);
 		load->named = has_symtab(image);
@@ -192,20 +190,36 @@ bool object_load_is_short(const struct object_load *load)
 	return object_state_is_short(load->state) || (!load->named && load->state != OBJECT_BAD);
 }
 
-void object_load_run(struct object_load *load)
+void object_load_read(struct object_load *load)
 {
-	if (load->guest)
-		load_from_guest(load);
+	int err = load->guest ? read_image(load, &load->image) : 0;
+
+	if (err)
+		load->state = state_of_error(err);
+}
+
+void object_load_finish(struct object_load *load)
+{
+	if (load->image)
+		use_image(load);
 	if (!is_vdso(load) && object_load_is_short(load))
 		load_from_sources(load);
 	if (load->state == OBJECT_NEW)
 		load->state = OBJECT_MISSING;
 }
 
+void object_load_run(struct object_load *load)
+{
+	object_load_read(load);
+	object_load_finish(load);
+}
+
 void object_load_deinit(struct object_load *load)
 {
 	guest_process_destroy(load->process);
 	cfi_table_destroy(load->table);
+	file_image_destroy(load->image);
+	load->image = NULL;
 	load->process = NULL;
 	load->table = NULL;
 }

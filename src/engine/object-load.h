@@ -45,8 +45,18 @@ struct object_load {
 	struct cfi_table *table;	/* owned; NULL: none */
 	bool named;			/* all its functions have names, not only exports */
 	bool store_failed;		/* symbols that could not be put into the cache */
+
+	struct file_image *image;	/* owned, between the two steps */
 };
 
+/*
+ * The two steps: what is in the guest's memory is read, after which @guest may go; then all else.
+ * The second takes as long as files of the host's do, for ever perhaps.
+ */
+void object_load_read(struct object_load *load);
+void object_load_finish(struct object_load *load);
+
+/* Both. */
 void object_load_run(struct object_load *load);
 void object_load_deinit(struct object_load *load);
 

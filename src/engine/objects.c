@@ -90,7 +90,11 @@ static void drop_job(struct worker_job *base)
 
 static void run_job(struct worker_job *base)
 {
-	object_load_run(&container_of(base, struct job, base)->load);
+	struct object_load *load = &container_of(base, struct job, base)->load;
+
+	object_load_read(load);
+	worker_job_let_go(base);
+	object_load_finish(load);
 }
 
 static void stop_job(struct object *object, struct job **job)
@@ -116,7 +120,7 @@ void objects_stop_loading(struct objects *objects)
 		stop_job(*object, &(*object)->loading);
 		stop_job(*object, &(*object)->fetching);
 	}
-	/* What one reads is the guest's memory; the other needs nothing of the guest's. */
+	/* The one may be reading the guest's memory; the other needs nothing of the guest's. */
 	worker_client_destroy(TAKE_PTR(objects->loader));
 	worker_client_leave(TAKE_PTR(objects->fetcher));
 	objects->stopped = true;

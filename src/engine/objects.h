@@ -103,8 +103,9 @@ int objects_wait(struct objects *objects, u64 deadline);
 void objects_stop_fetching(struct objects *objects);
 
 /*
- * Ends loading: what waits is dropped, the object that is being read is waited for, servers are
- * told to stop and not waited for. What was not read stays so.
+ * Ends loading: what waits is dropped; an object that is being read is waited for as long as that
+ * is out of the guest's memory, and not while rules are compiled or files of the host's are read,
+ * which may take for ever. Servers are told to stop and not waited for. What was not read stays so.
  */
 void objects_stop_loading(struct objects *objects);
 

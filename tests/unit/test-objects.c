@@ -176,11 +176,58 @@ static void test_servers(void **state)
 	unsetenv("DEBUGINFOD_CACHE_PATH");
 }
 
+/* A file that takes for ever to read, until the pipe is closed. */
+static int find_slowly(void *arg, const struct symbol_query *query, struct file_image **ret)
+{
+	const int *pipes = arg;
+	char byte;
+
+	(void)query;
+	(void)ret;
+	assert_int_equal(write(pipes[1], "", 1), 1);
+	(void)!read(pipes[2], &byte, 1);
+	return -ENOENT;
+}
+
+/* A guest that ends, or Ctrl-C, does not wait for files of this host. */
+static void test_slow_file(void **state)
+{
+	_cleanup_(worker_destroy) struct worker *loader = NULL;
+	_cleanup_(symbol_sources_destroy) struct symbol_sources *sources = NULL;
+	int pipes[4];
+	const struct symbol_sources_options options = {
+		.list = { .order = { SYMBOL_SOURCE_GUEST }, .nr = 1 },
+		.guest = { .find = find_slowly, .arg = pipes },
+	};
+	struct fixture *f = *state;
+	struct objects_counts counts;
+	char byte;
+
+	assert_int_equal(pipe(pipes) + pipe(pipes + 2), 0);
+	assert_int_equal(symbol_sources_create(&options, &sources), 0);
+	assert_int_equal(worker_create(&loader), 0);
+	assert_int_equal(objects_create(&(struct objects_options){
+		.guest = f->guest, .sources = sources, .loader = loader,
+	}, &f->objects), 0);
+	assert_non_null(object_at(f, AT));
+	build_set(&f->program.process, f->process->files.data[1].key.inode + BUILD_INODE_NUMBER,
+		  78);
+	assert_int_equal(find(f, AT, NS_PER_S), -EAGAIN);
+	assert_int_equal(read(pipes[0], &byte, 1), 1);
+	objects_stop_loading(f->objects);
+	objects_get_counts(f->objects, &counts);
+	assert_int_equal(counts.unread, 1);
+	close(pipes[3]);
+	worker_destroy(TAKE_PTR(loader));
+	for (int i = 0; i < 3; i++)
+		close(pipes[i]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { TEST(objects), TEST(servers) };
+	const struct CMUnitTest tests[] = { TEST(objects), TEST(servers), TEST(slow_file) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -32,6 +32,7 @@ struct job {
 	struct door *door;	/* NULL: none */
 	struct log *log;
 	unsigned int id;
+	bool loose;		/* lets go before the door */
 };
 
 static void door_init(struct door *door)
@@ -71,6 +72,8 @@ static void run(struct worker_job *base)
 {
 	struct job *job = container_of(base, struct job, job);
 
+	if (job->loose)
+		worker_job_let_go(base);
 	if (job->door)
 		door_pass(job->door);
 	job->log->ran[job->log->nr++] = job->id;
@@ -210,6 +213,34 @@ static void test_leave(void **state)
 	assert_int_equal(log.dropped, 2);
 }
 
+/* A job that needs nothing of its client's any more keeps nobody from going. */
+static void test_let_go(void **state)
+{
+	struct worker *worker;
+	struct worker_client *client;
+	struct job *job = calloc(1, sizeof(*job));
+	struct log log = { .nr = 0 };
+	struct door door;
+
+	(void)state;
+	assert_non_null(job);
+	door_init(&door);
+	*job = (struct job){ .job = { .run = run, .drop = drop }, .door = &door, .log = &log,
+			     .id = 1, .loose = true };
+	assert_int_equal(worker_create(&worker), 0);
+	assert_int_equal(worker_client_create(worker, 8, &client), 0);
+	assert_int_equal(worker_submit(client, &job->job), 0);
+	door_wait(&door, 1);
+	worker_client_destroy(client);
+	assert_int_equal(worker_end(worker, clock_now_ns()), -ETIMEDOUT);
+	door_open(&door);
+	assert_int_equal(worker_end(worker, clock_now_ns() + MINUTE), 0);
+	assert_int_equal(worker_end(worker, clock_now_ns()), 0);
+	assert_int_equal(log.nr, 1);
+	assert_int_equal(log.dropped, 1);
+	worker_destroy(worker);
+}
+
 static pthread_t interrupted;
 
 static void on_signal(int number)
@@ -249,7 +280,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),	cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_destroy), cmocka_unit_test(test_leave),
-		cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_let_go),	cmocka_unit_test(test_signals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
