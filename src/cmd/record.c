@@ -433,6 +433,15 @@ static int child_status(int status)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/* Ends the process under a thread that nothing else ends. The files are complete. */
+static void __attribute__((noreturn)) leave(struct child *child, int status)
+{
+	log_warning("a file of this host cannot be read to its end; left as it is");
+	child_deinit(child, in_hurry);
+	fflush(NULL);
+	_exit(status);
+}
+
 static int record(struct recorder *recorder, const struct recorder_options *options,
 		  const char *event_why, struct child *child, char **command)
 {
@@ -451,10 +460,11 @@ static int record(struct recorder *recorder, const struct recorder_options *opti
 	if (err)
 		log_error_errno(err, "recording ended early");
 	say_end(recorder);
+	status = err || finish_err ? STATUS_FAILURE : child_status(status);
+	if (recorder_is_stuck(recorder))
+		leave(child, status);
 	limit_cache(options->symcache);
-	if (err || finish_err)
-		return STATUS_FAILURE;
-	return child_status(status);
+	return status;
 }
 
 DEFINE_CLEANUP(struct recorder *, recorder_destroy)

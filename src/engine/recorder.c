@@ -19,6 +19,7 @@
 #define IDENTIFY_RETRY_NS 1000000000ULL	/* a guest that boots has no kernel yet */
 #define REFRESH_NS 1000000000ULL	/* module lists are not read more often */
 #define NOTE_LOST_NS 200000000ULL	/* how soon a file tells of events that were lost */
+#define END_WAIT_NS 10000000000ULL	/* for files of this host at the end */
 #define SETTLE_NS 1000000000ULL		/* at the end, for rules that are being read */
 #define PATIENCE 4			/* rescans before a VM that came meanwhile is given up */
 #define NR_PEEKS 8			/* vCPUs that are asked for the guest's kernel */
@@ -46,6 +47,7 @@ struct recorder {
 	const char *mode_why;
 	bool several;			/* files carry the VM's name */
 	struct worker *loader, *fetcher;	/* outlive the targets; .fetcher NULL: no servers */
+	bool stuck;				/* they have not ended at the end */
 	VEC(struct target *) targets;
 	struct refusals refused;	/* VMs that are not recorded */
 	struct refusals behind;		/* targets whose newest state capture does not have */
@@ -825,6 +827,19 @@ void recorder_get_accounting(const struct recorder *recorder, struct accounting 
 	*ret = sum;
 }
 
+/* Whether they have ended. A file on a file system that hangs is read for ever. */
+static bool end_workers(struct recorder *recorder)
+{
+	u64 deadline = clock_now_ns() + END_WAIT_NS;
+
+	if (worker_end(recorder->loader, deadline) ||
+	    (recorder->fetcher && worker_end(recorder->fetcher, deadline)))
+		return false;
+	worker_destroy(TAKE_PTR(recorder->loader));
+	worker_destroy(TAKE_PTR(recorder->fetcher));
+	return true;
+}
+
 int recorder_finish(struct recorder *recorder)
 {
 	int err = capture_stop(recorder->capture);
@@ -842,9 +857,13 @@ int recorder_finish(struct recorder *recorder)
 		err = err ? err : finished;
 	}
 	/* From here on nothing is added to the symbol cache. */
-	worker_destroy(TAKE_PTR(recorder->loader));
-	worker_destroy(TAKE_PTR(recorder->fetcher));
+	recorder->stuck = !end_workers(recorder);
 	return err;
+}
+
+bool recorder_is_stuck(const struct recorder *recorder)
+{
+	return recorder->stuck;
 }
 
 size_t recorder_nr_results(const struct recorder *recorder)

@@ -95,6 +95,13 @@ void recorder_get_accounting(const struct recorder *recorder, struct accounting 
  */
 int recorder_finish(struct recorder *recorder);
 
+/*
+ * After that: a file of this host still keeps a thread, as one can on a file system that hangs. All
+ * that was given in the options must stay, and recorder_destroy() would wait for it: only the end
+ * of the process helps.
+ */
+bool recorder_is_stuck(const struct recorder *recorder);
+
 size_t recorder_nr_results(const struct recorder *recorder);
 void recorder_result(const struct recorder *recorder, size_t i, struct recorder_result *ret);
 
