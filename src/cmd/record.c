@@ -524,6 +524,7 @@ static int create_sources(struct symbol_sources **ret, struct symbol_sources **r
 	struct symbol_sources_options options = {
 		.cache_dir = opt.debug_dir,
 		.guestmount = opt.guestmount,
+		.copies = true,
 	};
 	int err;
 

@@ -179,6 +179,44 @@ static int map_file(const char *path, void **ret_map, size_t *ret_size)
 	return 0;
 }
 
+static int read_exactly(int fd, void *out, size_t size)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t n = pread(fd, (char *)out + done, size - done, done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -ESTALE;
+		done += n;
+	}
+	return 0;
+}
+
+int elf_file_open_copy(const char *path, struct elf_file **ret)
+{
+	struct stat st;
+	_cleanup_close_ int fd = open_regular(path, &st);
+	_cleanup_free_ void *copy = NULL;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	if (st.st_size < EI_NIDENT)
+		return -EBADMSG;
+	if ((u64)st.st_size > ELF_FILE_MAX_COPY)
+		return -E2BIG;
+	copy = malloc(st.st_size);
+	if (!copy)
+		return -ENOMEM;
+	err = read_exactly(fd, copy, st.st_size);
+	if (!err)
+		err = elf_file_open_owned(copy, st.st_size, ret);
+	if (!err)
+		copy = NULL;	/* the file's */
+	return err;
+}
+
 int elf_file_open(const char *path, struct elf_file **ret)
 {
 	size_t size = 0;

@@ -17,6 +17,14 @@ struct elf_file;
 /* -EBADMSG: not an ELF file; -E2BIG: larger than any that is worth reading. */
 int elf_file_open(const char *path, struct elf_file **ret);
 
+/*
+ * The same with all of it read into memory: the file above is a mapping, and who makes the file
+ * shorter meanwhile ends this process (SIGBUS). -E2BIG over ELF_FILE_MAX_COPY; -ESTALE: it has
+ * become shorter already.
+ */
+#define ELF_FILE_MAX_COPY (256ULL << 20)
+int elf_file_open_copy(const char *path, struct elf_file **ret);
+
 /* The same for bytes in memory, which must outlive it. */
 int elf_file_open_memory(void *image, size_t size, struct elf_file **ret);
 /* The same for bytes from malloc(), which the file takes over unless it fails. */

@@ -39,7 +39,7 @@ static void try_in_root(struct search *search, const char *dir, const char *path
 	if (fd < 0)
 		return;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	if (!elf_file_open(link, &file))
+	if (!search_open(search, link, &file))
 		search_offer(search, file, path);
 }
 

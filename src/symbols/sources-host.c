@@ -39,7 +39,7 @@ void search_ask_own_file(struct search *search, char *ret_link, size_t size)
 
 	*ret_link = '\0';
 	if (snprintf(path, sizeof(path), "%s%s", search->sources->root, search->query->path) >=
-	    (int)sizeof(path) || elf_file_open(path, &file))
+	    (int)sizeof(path) || search_open(search, path, &file))
 		return;
 	if (!search->build_id.size && !elf_file_build_id(file, &found))
 		search->build_id = found;

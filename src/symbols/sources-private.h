@@ -31,6 +31,9 @@ struct search {
 /* Takes @file over: offers it when it is what is looked for. @from names it in the log. */
 void search_offer(struct search *search, struct elf_file *file, const char *from);
 
+/* elf_file_open(), or as the options want it. */
+int search_open(const struct search *search, const char *path, struct elf_file **ret);
+
 /* The file @path of this machine, unless the search is done. */
 void search_try_file(struct search *search, const char *path);
 

@@ -140,11 +140,17 @@ void search_offer(struct search *search, struct elf_file *file, const char *from
 	search->done = search->offer(search->arg, file);
 }
 
+int search_open(const struct search *search, const char *path, struct elf_file **ret)
+{
+	return search->sources->options.copies ? elf_file_open_copy(path, ret) :
+						 elf_file_open(path, ret);
+}
+
 void search_try_file(struct search *search, const char *path)
 {
 	struct elf_file *file;
 
-	if (!search->done && !elf_file_open(path, &file))
+	if (!search->done && !search_open(search, path, &file))
 		search_offer(search, file, path);
 }
 

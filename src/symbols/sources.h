@@ -50,6 +50,7 @@ struct symbol_sources_options {
 	const char *cache_dir;	/* NULL: where perf has it, see symcache_default_dir() */
 	const char *root;	/* prefix of the host's files and debug folders; NULL: none */
 	bool no_host_files;	/* the list without the host, for tests */
+	bool copies;		/* files as elf_file_open_copy() has them; larger ones not at all */
 	/*
 	 * As in perf kvm: DIR/PID is the root folder of a guest, or DIR is. All of DIR's numeric
 	 * folders are tried, build ids tell which is right. Links inside stay inside.

@@ -387,9 +387,12 @@ static void test_not_elf(void **state)
 	assert_int_equal(elf_file_open_memory(text, sizeof(text), &file), -EBADMSG);
 	assert_int_equal(elf_file_open_memory(text, 0, &file), -EBADMSG);
 	assert_int_equal(elf_file_open("/proc/self/status", &file), -EBADMSG);
+	assert_int_equal(elf_file_open_copy("/proc/self/status", &file), -EBADMSG);
 	assert_int_equal(elf_file_open("/dev/null", &file), -EBADMSG);
+	assert_int_equal(elf_file_open_copy("/dev/null", &file), -EBADMSG);
 	assert_int_equal(elf_file_open("/tmp", &file), -EBADMSG);
 	assert_int_equal(elf_file_open("/nonexistent", &file), -ENOENT);
+	assert_int_equal(elf_file_open_copy("/nonexistent", &file), -ENOENT);
 	assert_null(file);
 }
 

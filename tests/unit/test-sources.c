@@ -238,6 +238,45 @@ static void test_guestmount(void **state)
 			      "guestmount").nr, 0);
 }
 
+/* Makes the file that @arg names empty, and reads it. */
+static bool take_emptied(void *arg, struct elf_file *file)
+{
+	const char *bytes;
+	size_t size;
+
+	assert_int_equal(truncate(arg, 0), 0);
+	bytes = elf_file_bytes(file, &size);
+	assert_non_null(bytes);
+	assert_memory_equal(bytes, "\177ELF", 4);
+	elf_file_close(file);
+	return true;
+}
+
+/* What files are while they are read is their owners' matter, who may be guests. */
+static void test_shrinking(void **state)
+{
+	static const char *const lists[] = { "host", "guestmount" };
+	struct world *world = *state;
+	const struct symbol_query query = { SYMBOL_OBJECT_USER, wanted, "/bin/x", "6.1" };
+	const char *dirs[] = { world->root, world->mount }, *why;
+	struct stat st;
+	char path[PATH_MAX];
+
+	world->options.copies = true;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+		put_file(dirs[i], "/bin/x", &wanted, 1);
+		snprintf(path, sizeof(path), "%s/bin/x", dirs[i]);
+		world->options.list.nr = 0;
+		assert_int_equal(symbol_source_list_parse(lists[i], &world->options.list, &why), 0);
+		symbol_sources_destroy(TAKE_PTR(world->sources));
+		assert_int_equal(symbol_sources_create(&world->options, &world->sources), 0);
+		assert_int_equal(symbol_sources_find(world->sources, &query, take_emptied, path),
+				 0);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_size, 0);	/* it was offered */
+	}
+}
+
 static u64 known_pages;	/* of what the guest below has */
 
 static int find_in_guest(void *arg, const struct symbol_query *query, struct file_image **ret)
@@ -364,6 +403,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_mismatches, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vmlinux, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_guestmount, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_shrinking, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_guest_memory, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_modules, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stop, setup, teardown),
