@@ -11,6 +11,8 @@
 
 #define CHECK_NS 20000000ULL	/* how long a list of mappings is believed */
 #define MAX_READS 256		/* of processes in a second */
+#define MAX_MEMORY_READS 500000	/* of guest memory for that, 0.2 s */
+#define MAX_BYTES (256ULL << 20)	/* of what is known of processes */
 #define FILES_PER_READ 4	/* new ones, whose build ids are read, count as a process */
 #define MAX_RECORDS 2000000	/* of mappings in one recording */
 #define RETRY_NS 200000000ULL	/* after a read that failed */
@@ -30,6 +32,7 @@ struct process {
 	bool told;			/* what it has mapped was written, in this life */
 	u64 next_check;			/* ns */
 	u64 used;			/* ns, of the last sample */
+	size_t bytes;			/* of .seen and .shown */
 };
 
 struct userland {
@@ -51,6 +54,8 @@ struct userland {
 	int error;			/* of the writer, sticks */
 	u64 second;			/* of the last read of a process */
 	unsigned int reads;		/* in that second */
+	u64 memory_reads;		/* the same, of guest memory */
+	u64 bytes;			/* of all processes */
 	u64 records;			/* of mappings, written */
 };
 
@@ -63,6 +68,8 @@ int userland_create(const struct userland_options *options, struct userland **re
 		return -ENOMEM;
 	userland->options = *options;
 	userland->options.objects.guest = options->guest;
+	userland->options.max_reads = options->max_reads ?: MAX_MEMORY_READS;
+	userland->options.max_bytes = options->max_bytes ?: MAX_BYTES;
 	err = objects_create(&userland->options.objects, &userland->objects);
 	if (err)
 		return err;
@@ -70,15 +77,16 @@ int userland_create(const struct userland_options *options, struct userland **re
 	return 0;
 }
 
-static void process_deinit(struct process *process)
+static void process_deinit(struct userland *userland, struct process *process)
 {
+	userland->bytes -= process->bytes;
 	guest_process_destroy(process->seen);
 	free(process->shown);
 }
 
-static void process_destroy(struct process *process)
+static void process_destroy(struct userland *userland, struct process *process)
 {
-	process_deinit(process);
+	process_deinit(userland, process);
 	free(process);
 }
 
@@ -87,7 +95,7 @@ void userland_destroy(struct userland *userland)
 	if (!userland)
 		return;
 	vec_for_each(&userland->processes, process)
-		process_destroy(*process);
+		process_destroy(userland, *process);
 	vec_deinit(&userland->processes);
 	hashmap_deinit(&userland->by_mm);
 	objects_destroy(userland->objects);
@@ -115,7 +123,7 @@ static int forget_old(struct userland *userland)
 	qsort(userland->processes.data, userland->processes.nr, sizeof(*userland->processes.data),
 	      by_use);
 	while (userland->processes.nr > keep)
-		process_destroy(userland->processes.data[--userland->processes.nr]);
+		process_destroy(userland, userland->processes.data[--userland->processes.nr]);
 	hashmap_clear(&userland->by_mm);
 	for (size_t i = 0; i < keep; i++) {
 		struct process *process = userland->processes.data[i];
@@ -130,7 +138,7 @@ static int forget_old(struct userland *userland)
 
 static void process_reset(struct userland *userland, struct process *process, u64 pid, u64 mm)
 {
-	process_deinit(process);
+	process_deinit(userland, process);
 	*process = (struct process){ .pid = pid, .mm = mm, .since = ++userland->epoch };
 }
 
@@ -141,7 +149,8 @@ static int find_process(struct userland *userland, u64 pid, u64 mm, struct proce
 	u64 *slot;
 	int err;
 
-	if (userland->processes.nr >= USERLAND_MAX_PROCESSES) {
+	if (userland->processes.nr >= USERLAND_MAX_PROCESSES ||
+	    userland->bytes > userland->options.max_bytes) {
 		err = forget_old(userland);
 		if (err)
 			return err;
@@ -281,6 +290,14 @@ static int write_new(struct userland *userland, struct process *process)
 	return 0;
 }
 
+static void set_bytes(struct userland *userland, struct process *process)
+{
+	userland->bytes -= process->bytes;
+	process->bytes = guest_process_size(process->seen) +
+			 process->seen->mappings.nr * sizeof(*process->shown);
+	userland->bytes += process->bytes;
+}
+
 /* Takes @seen over, and writes what was not there before. */
 static int replace(struct userland *userland, struct process *process, struct guest_process *seen)
 {
@@ -299,6 +316,7 @@ static int replace(struct userland *userland, struct process *process, struct gu
 	process->seen = seen;
 	date_mappings(userland, process, before, shown_before);
 	free(shown_before);
+	set_bytes(userland, process);
 	userland->counts.partial += seen->partial;
 	err = write_new(userland, process);
 	userland->reads += (objects_nr(userland->objects) - nr_objects) / FILES_PER_READ;
@@ -308,7 +326,7 @@ static int replace(struct userland *userland, struct process *process, struct gu
 
 /*
  * A guest decides how many processes there are and how often they change, and to read one can take
- * long: only so many a second.
+ * long: only so many a second, and only so much of it.
  */
 static int take_allowance(struct userland *userland)
 {
@@ -317,8 +335,10 @@ static int take_allowance(struct userland *userland)
 	if (second != userland->second) {
 		userland->second = second;
 		userland->reads = 0;
+		userland->memory_reads = 0;
 	}
-	return userland->reads++ < MAX_READS ? 0 : -E2BIG;
+	return userland->reads++ < MAX_READS &&
+	       userland->memory_reads < userland->options.max_reads ? 0 : -E2BIG;
 }
 
 static int read_process(struct userland *userland, struct process *process)
@@ -327,7 +347,8 @@ static int read_process(struct userland *userland, struct process *process)
 	int err = take_allowance(userland);
 
 	if (!err)
-		err = guest_process_read(userland->options.guest, &userland->wire->task, &seen);
+		err = guest_process_read_counted(userland->options.guest, &userland->wire->task,
+						 &userland->memory_reads, &seen);
 	process->next_check = userland->wire->time + (err ? RETRY_NS : CHECK_NS);
 	if (err) {
 		userland->counts.failed++;

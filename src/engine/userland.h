@@ -30,6 +30,8 @@ struct userland_options {
 	const struct guest *guest;
 	struct perfdata_writer *writer;
 	struct objects_options objects;	/* but .guest, which is the one above */
+	u64 max_reads;		/* of guest memory for processes, in a second; 0: the default */
+	u64 max_bytes;		/* that what is known of processes may take; 0: the default */
 };
 
 /* What @options point to must outlive it, as engine/objects.h says. */

@@ -426,8 +426,8 @@ static void read_identity(struct visit *visit)
 	process->space.root = at.gpa.addr;
 }
 
-int guest_process_read(const struct guest *guest, const struct wire_task *task,
-		       struct guest_process **ret)
+int guest_process_read_counted(const struct guest *guest, const struct wire_task *task, u64 *reads,
+			       struct guest_process **ret)
 {
 	_cleanup_(guest_process_destroy) struct guest_process *process = NULL;
 	struct visit visit;
@@ -445,10 +445,29 @@ int guest_process_read(const struct guest *guest, const struct wire_task *task,
 	read_identity(&visit);
 	err = read_until_same(&visit);
 	hashmap_deinit(&visit.files);
+	*reads += MAX_READS - visit.k.left;
 	if (err)
 		return err;
 	*ret = TAKE_PTR(process);
 	return 0;
+}
+
+int guest_process_read(const struct guest *guest, const struct wire_task *task,
+		       struct guest_process **ret)
+{
+	u64 reads = 0;
+
+	return guest_process_read_counted(guest, task, &reads, ret);
+}
+
+size_t guest_process_size(const struct guest_process *process)
+{
+	size_t size = sizeof(*process) + process->mappings.nr * sizeof(*process->mappings.data) +
+		      process->files.nr * sizeof(*process->files.data);
+
+	vec_for_each(&process->files, file)
+		size += file->path ? strlen(file->path) + 1 : 0;
+	return size;
 }
 
 static int copy_file(const struct guest_mapped_file *file, struct guest_process *to)

@@ -79,8 +79,15 @@ struct guest_process {
  */
 int guest_process_read(const struct guest *guest, const struct wire_task *task,
 		       struct guest_process **ret);
+
+/* The same; adds how often guest memory was read to *@reads, on failure too. */
+int guest_process_read_counted(const struct guest *guest, const struct wire_task *task, u64 *reads,
+			       struct guest_process **ret);
 void guest_process_destroy(struct guest_process *process);
 DEFINE_CLEANUP(struct guest_process *, guest_process_destroy)
+
+/* Bytes of memory that it takes. */
+size_t guest_process_size(const struct guest_process *process);
 
 /*
  * What reading the object of mapping @i takes, as a process of its own: that mapping and, when it

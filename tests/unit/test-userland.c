@@ -367,6 +367,36 @@ static void test_many(void **state)
 	assert_int_equal(mmaps[1], 2);
 }
 
+/* To read one can take long, and be large, if the guest wants it so. */
+static void test_costly(void **state)
+{
+	struct fixture *f = *state;
+	struct userland_counts counts;
+
+	userland_destroy(f->userland);
+	assert_int_equal(userland_create(&(struct userland_options){
+		.guest = f->guest, .writer = f->writer, .max_reads = 1,
+	}, &f->userland), 0);
+	enter(f, NS_PER_S);
+	f->life.number++;
+	enter(f, NS_PER_S + 1);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.processes, 1);
+	assert_int_equal(counts.failed, 1);
+	enter(f, 2 * NS_PER_S);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.processes, 2);
+	assert_int_equal(counts.failed, 1);
+	userland_destroy(f->userland);
+	assert_int_equal(userland_create(&(struct userland_options){
+		.guest = f->guest, .writer = f->writer, .max_bytes = 1,
+	}, &f->userland), 0);
+	enter(f, 3 * NS_PER_S);
+	enter(f, 3 * NS_PER_S + 1);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.processes, 2);
+}
+
 /* Which a guest can bring about: it ends nothing, and nothing of it stays. */
 static void test_no_memory(void **state)
 {
@@ -407,7 +437,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(rules),	    TEST(nothing_cached), TEST(new_mapping),
 		TEST(another_life), TEST(no_user_space),  TEST(many),
-		TEST(mapped_since),
+		TEST(mapped_since), TEST(costly),
 		TEST(no_memory),
 		TEST(loader),	    TEST(loader_left),
 		cmocka_unit_test(test_counts_text),
