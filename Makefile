@@ -9,7 +9,8 @@ MESON_FLAGS ?=
 .PHONY: all packages demo check check-all asan fuzz bench lint install clean help
 
 all: packages
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix=$(PREFIX) $(MESON_FLAGS)
+	@test -f $(BUILD)/build.ninja || { meson setup $(BUILD) --prefix=$(PREFIX) $(MESON_FLAGS) && \
+		echo '$(PREFIX)' >$(BUILD)/.prefix; }
 	@ninja -C $(BUILD)
 
 packages:
@@ -40,10 +41,12 @@ bench: all
 lint: packages
 	@scripts/lint
 
+# With the PREFIX of the build nothing is written there: root would own it, in a build of another's.
 install: all
-	@meson configure $(BUILD) --prefix=$(PREFIX)
+	@grep -qx '$(PREFIX)' $(BUILD)/.prefix 2>/dev/null || meson configure $(BUILD) --prefix=$(PREFIX) >/dev/null
 	@ninja -C $(BUILD)
 	@meson install -C $(BUILD) --no-rebuild
+	@grep -qx '$(PREFIX)' $(BUILD)/.prefix 2>/dev/null || echo '$(PREFIX)' >$(BUILD)/.prefix
 
 clean:
 	rm -rf build build-asan build-fuzz

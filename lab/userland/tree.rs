@@ -5,8 +5,14 @@
 //!	                   ── catch_unwind ── panics
 //!	                   ── sort_by ── closure
 
-use std::hint::black_box;
 use std::io::Write;
+
+/// What the compiler is to know nothing of; std::hint's own is younger than Debian 12's compiler.
+#[inline(never)]
+fn black_box<T>(value: T) -> T {
+    let kept = std::mem::ManuallyDrop::new(value);
+    unsafe { std::ptr::read_volatile(&*kept) }
+}
 
 trait Work {
     fn work(&self, count: u64) -> u64;
