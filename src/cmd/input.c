@@ -103,6 +103,16 @@ int input_error(const char *path, int err, const char *why)
 	return STATUS_FAILURE;
 }
 
+void input_warn_user_stacks(const struct perfdata_reader *reader)
+{
+	struct perfdata_reader_stats stats;
+
+	perfdata_reader_stats(reader, &stats);
+	if (stats.user_stacks)
+		log_warning("%llu samples carry copies of the user stack that are not unwound "
+			    "here; perf does", (unsigned long long)stats.user_stacks);
+}
+
 void input_warn_truncated(const char *path)
 {
 	log_warning("%s: the file ends early, was its recorder killed? It goes this far", path);

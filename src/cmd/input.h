@@ -75,6 +75,9 @@ void input_tell_sources(const struct symbol_sources *sources);
 /* Says why the recording @path could not be read. Returns STATUS_FAILURE. */
 int input_error(const char *path, int err, const char *why);
 
+/* Says, after the last record, which parts of the samples were passed over. */
+void input_warn_user_stacks(const struct perfdata_reader *reader);
+
 /* Says that @path is not whole; the report is of what there is. */
 void input_warn_truncated(const char *path);
 

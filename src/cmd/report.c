@@ -256,6 +256,7 @@ static int load(struct profile **ret)
 	if (err)
 		return input_error(opt.input, err, why);
 	input_tell_sources(resolver_sources((*ret)->resolver));
+	input_warn_user_stacks((*ret)->reader);
 	return STATUS_OK;
 }
 

@@ -96,6 +96,7 @@ static int write_samples(struct perfdata_reader *reader, struct outbuf *out)
 		return err;
 	err = script_write(reader, resolver, &script_options, out);
 	input_tell_sources(resolver_sources(resolver));
+	input_warn_user_stacks(reader);
 	return err;
 }
 
@@ -132,6 +133,7 @@ static int run_folded(struct outbuf *out)
 	if (profile->truncated)
 		input_warn_truncated(opt.input);
 	input_tell_sources(resolver_sources(profile->resolver));
+	input_warn_user_stacks(profile->reader);
 	err = folded_write(profile, out);
 	return err && !out->error ? input_error(opt.input, err, NULL) : STATUS_OK;
 }

@@ -20,6 +20,7 @@
 #define MAX_FILENAME 4096
 #define SECTION_SIZE 16			/* offset, size */
 #define ATTR_SIZE_VER0 64
+#define ATTR_SIZE_VER3 96	/* with sample_stack_user */
 
 struct section {
 	u64 offset, size;
@@ -117,6 +118,12 @@ static int read_attr(struct cursor *c, size_t room, struct perfdata_attr *attr, 
 	attr->flags = read_bit_fields(&a);
 	if (!size)
 		size = ATTR_SIZE_VER0;
+	if (size >= ATTR_SIZE_VER3 && size <= room) {
+		/* wakeup, bp_type, config1, config2 */
+		cursor_skip(&a, 2 * sizeof(u32) + 2 * sizeof(u64));
+		attr->branch_sample_type = cursor_u64(&a);
+		attr->sample_regs_user = cursor_u64(&a);
+	}
 	if (size < ATTR_SIZE_VER0 || size > room)
 		return -EBADMSG;
 	cursor_skip(c, size);

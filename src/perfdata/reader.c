@@ -167,6 +167,8 @@ static int give(struct perfdata_reader *reader, struct perfdata_raw *raw,
 		perfdata_raw_release(raw);
 		return tolerate(reader, err);
 	}
+	if (ret->kind == PERFDATA_SAMPLE)
+		reader->stats.user_stacks += ret->sample.user_stack;
 	reader->current = *raw;
 	return 1;
 }

@@ -18,6 +18,8 @@ struct perfdata_attr {
 	u64 read_format;
 	u64 flags;		/* the bit field after read_format, bit 0 = disabled */
 	u64 sample_period;	/* or frequency, when PERFDATA_ATTR_FREQ */
+	u64 branch_sample_type;
+	u64 sample_regs_user;	/* a bit for each register */
 	const u64 *ids;
 	u32 nr_ids;
 	char name[64];		/* from the event description feature, else made up */
@@ -62,6 +64,7 @@ struct perfdata_record {
 			u64 nr_ips;
 			const void *raw;	/* PERF_SAMPLE_RAW, in the file's byte order */
 			u32 raw_size;
+			bool user_stack;	/* a copy of the stack is with it (not decoded) */
 		} sample;
 		struct {
 			u64 start, len, pgoff;
@@ -119,6 +122,7 @@ struct perfdata_reader_stats {
 	u64 bad_records;	/* contents do not fit the record: dropped */
 	u64 unknown_ids;	/* of an event that the file does not describe: dropped */
 	u64 unordered;		/* came later than the file's rounds promise */
+	u64 user_stacks;	/* samples with a copy of the user's stack instead of its chain */
 };
 void perfdata_reader_stats(const struct perfdata_reader *reader,
 			   struct perfdata_reader_stats *ret);

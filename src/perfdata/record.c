@@ -6,6 +6,7 @@
 
 #define MAX_FILENAME 4096
 #define MAX_COMM 256
+#define BRANCH_COUNTERS (1ULL << 19)	/* PERF_SAMPLE_BRANCH_COUNTERS, Linux 6.8 */
 
 #define ATTR_SAMPLE_ID_ALL (1ULL << 18)	/* in perfdata_attr.flags */
 #define SAMPLE_BEFORE_TIME (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID)
@@ -124,6 +125,39 @@ static int read_chain(struct cursor *c, struct perfdata_scratch *scratch,
 	return 0;
 }
 
+static void skip_branches(struct cursor *c, u64 type)
+{
+	u64 nr = cursor_u64(c);
+	/* from, to, flags; a word of counters each behind all of them */
+	u64 each = type & BRANCH_COUNTERS ? 4 : 3;
+
+	if (type & PERF_SAMPLE_BRANCH_HW_INDEX)
+		cursor_skip(c, sizeof(u64));
+	if (nr > UINT16_MAX)
+		cursor_fail(c, -EBADMSG);
+	else
+		cursor_skip(c, nr * each * sizeof(u64));
+}
+
+/*
+ * Whether a copy of the user's stack follows (perf record --call-graph dwarf); @c is behind the raw
+ * data. It is by value: what does not fit here does not make the rest of the sample bad.
+ */
+static bool has_user_stack(struct cursor c, const struct perfdata_attr *attr)
+{
+	u64 type = attr->sample_type, size;
+
+	if (!(type & PERF_SAMPLE_STACK_USER))
+		return false;
+	if (type & PERF_SAMPLE_BRANCH_STACK)
+		skip_branches(&c, attr->branch_sample_type);
+	/* Of a kernel thread there are neither registers nor a stack. */
+	if (type & PERF_SAMPLE_REGS_USER && cursor_u64(&c) != PERF_SAMPLE_REGS_ABI_NONE)
+		cursor_skip(&c, __builtin_popcountll(attr->sample_regs_user) * sizeof(u64));
+	size = cursor_u64(&c);
+	return !cursor_error(&c) && size;
+}
+
 static int decode_sample(struct cursor *c, const struct perfdata_attr *attr,
 			 struct perfdata_scratch *scratch, struct perfdata_record *ret)
 {
@@ -161,6 +195,7 @@ static int decode_sample(struct cursor *c, const struct perfdata_attr *attr,
 		ret->sample.raw_size = cursor_u32(c);
 		ret->sample.raw = cursor_bytes(c, ret->sample.raw_size);
 	}
+	ret->sample.user_stack = has_user_stack(*c, attr);
 	return cursor_error(c);
 }
 

@@ -79,6 +79,22 @@ done
 "$BUILD/tests/make-perfdata" guest.data "$PWD/.debug"
 same_script "a guest's recording" guest.data
 
+# Copies of the user's stack are not unwound: that is said, once, by each.
+if perf record -q -e cpu-clock -F 500 --call-graph dwarf,1024 -o dwarf.data -- \
+	gzip -c "$KVMPROF" >/dev/null 2>&1; then
+	stacks=$(perf script -D -i dwarf.data 2>/dev/null | grep -c '^\.\.\. ustack: size [1-9]')
+	for command in script 'script --folded' report 'flamegraph -q -o dwarf.html'; do
+		# shellcheck disable=SC2086 # words
+		"$KVMPROF" $command -i dwarf.data >/dev/null 2>dwarf.err
+		contains "copies of stacks: $command" "$(grep -c 'user stack' dwarf.err) $(cat dwarf.err)" \
+			"1 kvmprof: $stacks samples carry copies of the user stack"
+	done
+else
+	skip 'copies of stacks' 'perf cannot record them here'
+fi
+"$KVMPROF" report -i chains.data >/dev/null 2>chains.err
+same 'not a word of them without' 0 "$(grep -c 'user stack' chains.err)"
+
 # A file that its recorder did not finish.
 head -c "$(($(wc -c <chains.data) / 2))" chains.data >cut.data
 status "a cut file is no error" 0 "$KVMPROF" script -i cut.data
