@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* kvmprof flamegraph: an interactive HTML flame graph of a recording. */
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -184,6 +185,19 @@ static int write_page(const struct strbuf *page)
 	return STATUS_OK;
 }
 
+/* Before the work is done. A folder that is not there is most likely a slip: none is made. */
+static int check_output(void)
+{
+	_cleanup_free_ char *copy = strdup(opt.output);
+	int err = copy ? 0 : -ENOMEM;
+
+	if (!err && strcmp(opt.output, "-") && access(dirname(copy), F_OK))
+		err = -errno;
+	if (err)
+		log_error_errno(err, "cannot write %s: its folder", opt.output);
+	return err ? STATUS_FAILURE : STATUS_OK;
+}
+
 static int make_graph(const struct profile *profile)
 {
 	_cleanup_strbuf_ struct strbuf page = STRBUF_INIT;
@@ -233,7 +247,9 @@ int cmd_flamegraph(int argc, char **argv)
 
 	if (!options_parse(&spec, argc, argv, &operands, &status))
 		return status;
-	status = load(&profile);
+	status = check_output();
+	if (!status)
+		status = load(&profile);
 	if (!status)
 		status = make_graph(profile);
 	input_filter_deinit(&opt.filter);

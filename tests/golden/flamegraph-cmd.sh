@@ -82,6 +82,9 @@ contains 'is told, too' "$tap_output" 'bad.data: bad data: '
 status 'an event that is not in the file' 1 "$KVMPROF" flamegraph -e cycles -o none.html
 contains 'is told with those that are' "$tap_output" 'has no event cycles; it has: cpu-clock'
 status 'a folder that cannot be written' 1 "$KVMPROF" flamegraph -o /proc/nowhere/none.html
+status 'a folder that is not there' 1 "$KVMPROF" flamegraph -o nowhere/deep/none.html
+contains 'is told, too' "$tap_output" 'cannot write nowhere/deep/none.html: its folder: not found'
+check_not 'and not made' ls -d nowhere
 check_not 'no page is left of a failure' ls none.html
 full() { "$KVMPROF" flamegraph -o - >/dev/full; }
 status 'a full disk' 1 full
