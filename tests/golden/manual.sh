@@ -142,6 +142,15 @@ touch "$TMPDIR/one.data"
 contains 'completion: a file' "$(cd "$TMPDIR" && completions flamegraph -i on)" ' one.data '
 contains 'completion: --no- forms of flags' "$(completions flamegraph --no-)" ' --no-inverted '
 lacks 'completion: but not of others' "$(completions flamegraph --no-)" 'output'
+for command in $commands; do
+	refused=
+	for option in $(completions "$command" --no-); do
+		case $option in
+		--no-help | --no-verbose | --no-quiet) refused="$refused $option" ;;
+		esac
+	done
+	same "completion: no --no- form that $command refuses" '' "$refused"
+done
 case $commands in
 *record*)
 	contains 'completion: a choice' "$(completions record --capture '')" ' deferred '
