@@ -17,6 +17,7 @@
 #include "engine/privileges.h"
 #include "engine/recorder.h"
 #include "symbols/cache-admin.h"
+#include "vm/absence.h"
 
 #define DEFAULT_HZ 997		/* prime: does not beat with what guests do at round rates */
 #define MAX_HZ 100000
@@ -195,13 +196,20 @@ static int parse_signal(const char *text, int *ret)
 	return -EINVAL;
 }
 
-static const char *event_error_text(int err)
+static const char *event_error_text(const char *event, int err)
 {
+	const char *why = NULL;
+
+	/* Of KVM's own events there are none before KVM is there. */
+	if (event && !strncmp(event, "kvm:", 4))
+		why = vm_kvm_absence("/sys", "/proc/cpuinfo");
+	if (why && err != -EBADMSG)
+		return why;
 	switch (err) {
 	case -ENOENT:
-		return "this host has no such event";
+		return "this host has no such event (see `perf list`)";
 	case -EBADMSG:
-		return "not perf's event syntax";
+		return "not perf's event syntax (see `perf list`)";
 	default:
 		return error_text(err);
 	}
@@ -240,8 +248,8 @@ static int fill_capture(struct capture_options *capture, const char **ret_event_
 	};
 	err = capture_event_parse(opt.event, &capture->event, ret_event_why);
 	if (err) {
-		log_error("event '%s': %s (see `perf list`)", opt.event ? opt.event : "cycles",
-			  event_error_text(err));
+		log_error("event '%s': %s", opt.event ? opt.event : "cycles",
+			  event_error_text(opt.event, err));
 		return err;
 	}
 	if (opt.freq || opt.period) {

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/proc.h"
+#include "vm/absence.h"
 #include "vm/host-probe.h"
 #include "vm/ksyms.h"
 #include "vm/kvm.h"
@@ -34,8 +35,7 @@ struct vm_host {
 static const char why_shadows[] =
 	"without nested paging the CR3 at hand is not the guest's: load kvm_amd with npt=1";
 static const char why_not_root[] = "needs root: run it with sudo";
-static const char why_no_kvm[] =
-	"KVM is not loaded: modprobe kvm_amd or kvm_intel, with virtualization on in the firmware";
+static const char why_no_kvm[] = "KVM is not loaded";
 static const char why_no_btf[] =
 	"this kernel has no type information: CONFIG_DEBUG_INFO_BTF is off (/sys/kernel/btf)";
 static const char why_no_kvm_btf[] =
@@ -198,7 +198,7 @@ static int open_host(struct vm_host *host, enum vm_source source, const char **r
 	host->vendor = find_vendor();
 	host->shadows = host->vendor == VM_VENDOR_AMD && kvm_svm_shadows("/sys");
 	if (host->vendor == VM_VENDOR_UNKNOWN) {
-		*ret_why = why_no_kvm;
+		*ret_why = vm_kvm_absence("/sys", "/proc/cpuinfo") ?: why_no_kvm;
 		return -ENODEV;
 	}
 	err = load_layout(host, ret_why);
@@ -550,7 +550,8 @@ const char *vm_host_peek_why(const struct vm_host *host)
 	case VM_VENDOR_AMD:
 		return host->shadows ? why_shadows : NULL;
 	case VM_VENDOR_INTEL:
-		return "Intel keeps a stopped guest's registers in the processor, not in memory";
+		return "Intel is not supported yet: it "
+		       "keeps a stopped guest's registers in the processor, not in memory";
 	default:
 		return "reading a guest's registers is not known for this processor";
 	}

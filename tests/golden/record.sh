@@ -26,4 +26,14 @@ for name in - ''; do
 	contains "'$name': is said" "$tap_output" "-o takes a file's name"
 done
 
+if [ -e /sys/module/kvm_amd ] || [ -e /sys/module/kvm_intel ]; then
+	skip 'an event of KVM without KVM' 'there is KVM here'
+else
+	status 'an event of KVM without KVM' 1 "$KVMPROF" record -e kvm:kvm_exit -o out.data touch ran
+	contains 'KVM is missing, not the event' "$tap_output" "event 'kvm:kvm_exit': KVM is "
+	lacks 'which has nothing to do with it' "$tap_output" 'no such event'
+	status 'another that there is not' 1 "$KVMPROF" record -e nosuch -o out.data touch ran
+	contains 'is as ever' "$tap_output" 'no such event (see'
+fi
+
 tap_done

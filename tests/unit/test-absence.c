@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Why there is no KVM, on machines made here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "build-folder.h"
+#include "vm/absence.h"
+
+#define AMD "processor\t: 0\nvendor_id\t: AuthenticAMD\n" \
+	"flags\t\t: fpu svm hypervisory npt\nbugs\t:\n"
+#define AMD_VM "processor\t: 0\nvendor_id\t: AuthenticAMD\nflags\t\t: fpu hypervisor\n\n"
+#define INTEL "processor\t: 0\nvendor_id\t: GenuineIntel\nflags\t\t: fpu vmx\n"
+
+static void put(const char *dir, const char *name, const char *text)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(file_write_atomic(path, text, strlen(text)), 0);
+}
+
+/* The answer of a machine with the modules @a and @b (NULL: none). */
+static const char *ask(const char *cpuinfo, const char *a, const char *b)
+{
+	char *dir = build_folder_make(), path[256];
+	const char *why;
+
+	assert_non_null(dir);
+	if (cpuinfo)
+		put(dir, "cpuinfo", cpuinfo);
+	if (a)
+		put(dir, a, "");
+	if (b)
+		put(dir, b, "");
+	snprintf(path, sizeof(path), "%s/cpuinfo", dir);
+	why = vm_kvm_absence(dir, path);
+	assert_int_equal(build_folder_remove(dir), 0);
+	free(dir);
+	return why;
+}
+
+#define KVM "module/kvm/x"
+
+static void test_present(void **state)
+{
+	(void)state;
+	assert_null(ask(AMD, KVM, "module/kvm_amd/x"));
+	assert_null(ask(INTEL, KVM, "module/kvm_intel/x"));
+	assert_null(ask(NULL, "module/kvm_amd/x", NULL));
+}
+
+static void has(const char *why, const char *first, const char *second, const char *not)
+{
+	assert_non_null(why);
+	assert_ptr_equal(strstr(why, first), why);
+	assert_non_null(strstr(why, second));
+	assert_null(strstr(why, not));
+	assert_non_null(strstr(why, "reports and `make demo` need no KVM"));
+}
+
+static void test_absent(void **state)
+{
+	(void)state;
+	has(ask(AMD, NULL, NULL), "KVM is not loaded:", "firmware", "nested");
+	has(ask(NULL, NULL, NULL), "KVM is not loaded:", "firmware", "nested");
+	has(ask(AMD_VM, NULL, NULL), "KVM is not loaded:", "nested virtualization", "firmware");
+	has(ask(INTEL, NULL, NULL), "KVM is not loaded,", "Intel is not supported", "modprobe");
+}
+
+static void test_half(void **state)
+{
+	(void)state;
+	has(ask(AMD, KVM, NULL), "KVM is loaded without its part for AMD", "firmware", "nested");
+	has(ask(AMD_VM, KVM, NULL), "KVM is loaded without its part for AMD",
+	    "nested virtualization", "firmware");
+	has(ask(INTEL, KVM, NULL), "KVM is loaded without kvm_intel", "Intel is not supported",
+	    "modprobe");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_present),
+		cmocka_unit_test(test_absent),
+		cmocka_unit_test(test_half),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
