@@ -42,6 +42,15 @@ static void set_table(struct object_load *load, struct cfi_table *table, enum ob
 	load->state = state;
 }
 
+/* What has nothing to store is no failure; one that failed stays so, whatever is stored later. */
+static void note_stored(struct object_load *load, int err)
+{
+	if (!err || err == -ENODATA)
+		return;
+	load->store_failed = true;
+	log_debug("cannot store the symbols of a guest's file: %s", error_text(err));
+}
+
 static void store_image(struct object_load *load, const struct file_image *image)
 {
 	int err;
@@ -53,9 +62,8 @@ static void store_image(struct object_load *load, const struct file_image *image
 	else
 		err = symcache_add_file(load->cache, &load->build_id, SYMCACHE_VDSO, path_of(load),
 					image->data, image->size);
-	load->store_failed = err && err != -ENODATA;
-	if (load->store_failed)
-		log_debug("cannot store what the guest has of a file: %s", error_text(err));
+	/* What is not known to be of this build id is not to be stored under it. */
+	note_stored(load, err == -EBADMSG ? 0 : err);
 }
 
 static int read_image(const struct object_load *load, struct file_image **ret)
@@ -121,21 +129,25 @@ static void store_file(struct object_load *load, const struct elf_file *file,
 	size_t size;
 	const void *bytes = elf_file_bytes(file, &size);
 
-	if (load->cache && elf_file_is_whole(file))
-		load->store_failed = symcache_add_file(load->cache, &load->build_id, kind,
-						       path_of(load), bytes, size);
+	if (load->cache)
+		note_stored(load, symcache_add_file(load->cache, &load->build_id, kind,
+						    path_of(load), bytes, size));
 }
 
-/* Symbols that were split off the file, as distributions do with most. */
+/*
+ * Symbols that were split off the file, as distributions do with most. Where they are too large, or
+ * torn, another source may have better: a smaller file, without DWARF.
+ */
 static void take_debug_file(struct object_load *load, const struct elf_file *file)
 {
 	size_t size;
 
-	if (load->named || !elf_file_has_symtab(file))
+	if (load->named || !elf_file_has_symtab(file) || !elf_file_is_whole(file))
+		return;
+	if (!elf_file_bytes(file, &size) || size > DEBUG_FILE_MAX)
 		return;
 	load->named = true;
-	if (elf_file_bytes(file, &size) && size <= DEBUG_FILE_MAX)
-		store_file(load, file, SYMCACHE_DEBUG);
+	store_file(load, file, SYMCACHE_DEBUG);
 }
 
 /* The file itself. Where a debug file's segments are in it, that does not say. */
@@ -150,7 +162,7 @@ static void take_whole_file(struct object_load *load, const struct elf_file *fil
 	if (object_state_is_short(load->state) &&
 	    !cfi_table_from_memory(bytes, size, false, &table))
 		set_table(load, table, OBJECT_FROM_FILE);
-	if (!elf_file_is_partial(file))
+	if (!elf_file_is_partial(file) && elf_file_is_whole(file))
 		store_file(load, file, SYMCACHE_ELF);
 	load->named |= elf_file_has_symtab(file);
 }

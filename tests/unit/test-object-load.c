@@ -6,9 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "build-elf.h"
+#include "build-folder.h"
 #include "build-program.h"
 #include "engine/object-load.h"
 
@@ -154,12 +157,99 @@ static void test_read_errors(void **state)
 	}
 }
 
+/* A file of the host's with that build id and a function; made @size bytes long. */
+static void put_host_file(const char *dir, const char *path, bool is_debug, off_t size)
+{
+	static const struct build_elf_symbol symbol = {
+		"f", 0x1000, 16, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, BUILD_ELF_TEXT,
+	};
+	static const struct build_elf_load segment = { 0x1000, BUILD_ELF_TEXT_OFFSET, 0x100,
+						       0x100 };
+	const struct build_elf spec = {
+		.type = ET_DYN, .machine = EM_X86_64, .build_id = own, .symbols = &symbol,
+		.nr_symbols = 1, .text_addr = 0x1000, .loads = &segment, .nr_loads = 1,
+		.is_debug = is_debug,
+	};
+	_cleanup_strbuf_ struct strbuf file = STRBUF_INIT;
+	char full[256];
+
+	build_elf(&spec, &file);
+	snprintf(full, sizeof(full), "%s/host%s", dir, path);
+	assert_int_equal(file_write_atomic(full, file.data, file.len), 0);
+	if (size)
+		assert_int_equal(truncate(full, size), 0);
+}
+
+/* Loads what the guest has and lets the host's files in @dir complete it, into the cache there. */
+static void load_with_host(struct fixture *f, const char *dir, bool failed_before,
+			   struct symcache *cache, bool *ret_failed)
+{
+	_cleanup_(symbol_sources_destroy) struct symbol_sources *sources = NULL;
+	char root[128];
+	const struct symbol_sources_options options = {
+		.list = { .order = { SYMBOL_SOURCE_HOST }, .nr = 1 }, .root = root,
+		.cache_dir = dir,
+	};
+	struct object_load load = {
+		.guest = f->guest, .mapping = f->process->mappings.data[f->mapping],
+		.build_id = own, .cache = cache, .store_failed = failed_before,
+	};
+
+	snprintf(root, sizeof(root), "%s/host", dir);
+	assert_int_equal(symbol_sources_create(&options, &sources), 0);
+	load.sources = sources;
+	assert_int_equal(guest_process_excerpt(f->process, f->mapping, &load.process), 0);
+	object_load_run(&load);
+	assert_true(load.named);
+	*ret_failed = load.store_failed;
+	object_load_deinit(&load);
+}
+
+/* A debug file that is too large to store is not the end of looking for names. */
+static void test_large_debug_file(void **state)
+{
+	_cleanup_(symcache_destroy) struct symcache *cache = NULL;
+	char dir[64] = BUILD_FOLDER, debug[128] = "/usr/lib/debug/.build-id/ab/cd", path[256];
+	struct fixture *f = *state;
+	bool failed;
+
+	assert_non_null(mkdtemp(dir));
+	for (unsigned int i = 2; i < 20; i++)
+		strcat(debug, "00");
+	strcat(debug, ".debug");
+	put_host_file(dir, "/usr/lib/debug/usr/some.so.debug", true, (64 << 20) + 1);
+	put_host_file(dir, debug, true, 0);
+	assert_int_equal(symcache_create(dir, &cache), 0);
+	load_with_host(f, dir, false, cache, &failed);
+	assert_false(failed);
+	assert_int_equal(symcache_find(cache, &own, SYMCACHE_DEBUG, path, sizeof(path)), 0);
+	assert_int_equal(build_folder_remove(dir), 0);
+}
+
+/* That something could not be stored is not undone by what could. */
+static void test_store_failed(void **state)
+{
+	_cleanup_(symcache_destroy) struct symcache *cache = NULL;
+	char dir[64] = BUILD_FOLDER, path[256];
+	struct fixture *f = *state;
+	bool failed;
+
+	assert_non_null(mkdtemp(dir));
+	put_host_file(dir, "/usr/some.so", false, 0);
+	assert_int_equal(symcache_create(dir, &cache), 0);
+	load_with_host(f, dir, true, cache, &failed);
+	assert_true(failed);
+	assert_int_equal(symcache_find(cache, &own, SYMCACHE_ELF, path, sizeof(path)), 0);
+	assert_int_equal(build_folder_remove(dir), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(build_id), TEST(gone), TEST(no_file), TEST(read_errors),
+		TEST(large_debug_file), TEST(store_failed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
