@@ -41,6 +41,8 @@ struct objects {
 	VEC(struct object *) all;
 	u64 seed;
 	u64 table_bytes;
+	VEC(struct job *) unasked;	/* owned: for servers, when .fetcher has room */
+	bool full;			/* the loader had no room when it was last asked */
 	bool no_servers;		/* no more are asked */
 	bool stopped;			/* nothing more is loaded */
 };
@@ -123,6 +125,9 @@ void objects_stop_loading(struct objects *objects)
 	/* The one may be reading the guest's memory; the other needs nothing of the guest's. */
 	worker_client_destroy(TAKE_PTR(objects->loader));
 	worker_client_leave(TAKE_PTR(objects->fetcher));
+	vec_for_each(&objects->unasked, job)
+		job_destroy(*job);
+	vec_deinit(&objects->unasked);
 	objects->stopped = true;
 }
 
@@ -260,7 +265,7 @@ static void take_result(struct objects *objects, struct object *object, struct o
 	if (!object->build_id.size)
 		object->build_id = load->build_id;
 	object->named |= load->named;
-	object->store_failed = load->store_failed;
+	object->store_failed |= load->store_failed;
 }
 
 static struct job *make_job(const struct object *object, const struct guest_process *process,
@@ -306,10 +311,11 @@ static void end_load(struct objects *objects, struct object *object, struct job 
 		job_destroy(job);
 }
 
-/* Makes one for servers of a job that is done. Servers are asked once. */
+/* Makes one for servers of a job that is done. Servers are asked once, when there is room. */
 static void submit_fetch(struct objects *objects, struct object *object, struct job *job)
 {
 	const struct objects_options *options = &objects->options;
+	int err;
 
 	job->load.guest = NULL;
 	job->load.cache = options->cache;
@@ -319,10 +325,23 @@ static void submit_fetch(struct objects *objects, struct object *object, struct 
 	object->fetched = true;
 	object->fetching = job;
 	job->object = object;
-	if (!objects->fetcher || worker_submit(objects->fetcher, &job->base)) {
-		if (!objects->fetcher)
-			object_load_run(&job->load);
-		end_load(objects, object, job);
+	err = objects->fetcher ? worker_submit(objects->fetcher, &job->base) : -ENOSYS;
+	if (!err || (err == -EBUSY && !vec_push(&objects->unasked, job)))
+		return;
+	if (!objects->fetcher)
+		object_load_run(&job->load);
+	end_load(objects, object, job);
+}
+
+/* Asks servers what found no room before, as far as there is. */
+static void submit_unasked(struct objects *objects)
+{
+	while (objects->unasked.nr && !objects->no_servers) {
+		struct job *job = objects->unasked.data[objects->unasked.nr - 1];
+
+		if (worker_submit(objects->fetcher, &job->base))
+			return;
+		objects->unasked.nr--;
 	}
 }
 
@@ -354,6 +373,7 @@ static void load(struct objects *objects, struct object *object,
 	job->load.sources = options->sources;
 	object->loading = job;
 	err = objects->loader ? worker_submit(objects->loader, &job->base) : -ENOSYS;
+	objects->full = err == -EBUSY;
 	if (err == -EBUSY) {
 		object->loading = NULL;
 		object->waits = true;
@@ -382,8 +402,13 @@ static bool collect_from(struct objects *objects, struct worker_client *client)
 bool objects_collect(struct objects *objects)
 {
 	bool fetched = collect_from(objects, objects->fetcher);
+	bool loaded = collect_from(objects, objects->loader);
 
-	return collect_from(objects, objects->loader) || fetched;
+	if (fetched)
+		submit_unasked(objects);
+	if (loaded)
+		objects->full = false;
+	return loaded || fetched;
 }
 
 int objects_wait(struct objects *objects, u64 deadline)
@@ -391,9 +416,9 @@ int objects_wait(struct objects *objects, u64 deadline)
 	return objects->loader ? worker_wait(objects->loader, deadline) : -ENOENT;
 }
 
-bool object_is_loading(const struct object *object)
+bool objects_is_pending(const struct objects *objects, const struct object *object)
 {
-	return object->loading;
+	return object->loading || (object->waits && objects->full && !objects->stopped);
 }
 
 static int find(const struct object *object, u64 offset, struct cfi_row *ret_row)
@@ -433,8 +458,10 @@ void objects_get_counts(const struct objects *objects, struct objects_counts *re
 	u64 nr[OBJECT_NR] = { 0 }, failed = 0, unread = 0, unnamed = 0;
 
 	vec_for_each(&objects->all, object) {
-		nr[(*object)->state]++;
-		unread += (*object)->loading || (*object)->waits || (*object)->fetching;
+		if ((*object)->loading || (*object)->waits || (*object)->fetching)
+			unread++;
+		else
+			nr[(*object)->state]++;
 		failed += (*object)->store_failed;
 		unnamed += (*object)->state != OBJECT_NEW && !(*object)->named &&
 			   (*object)->key.inode > VDSO_64;

@@ -24,7 +24,7 @@
 #define OBJECTS_MAX_TABLES (512ULL << 20)	/* bytes of all tables together */
 #define OBJECTS_MAX_WAITING 64			/* to be loaded, by each of the workers */
 
-/* What became of each object that was needed; of each only one counts. */
+/* What became of each object that was needed; of each only one counts, and .store_failed. */
 struct objects_counts {
 	u64 from_guest;		/* rules wholly from the guest's memory */
 	u64 from_file;		/* from a whole file of the same build id */
@@ -81,14 +81,17 @@ const struct build_id *object_build_id(const struct object *object);
 /*
  * The rule at @offset of the file that mapping @i of @process shows, which is @object. @now: ns, to
  * try again what was not in memory. -ENOENT: none covers it; -ENODATA: not known, for it is not in
- * the guest's memory; -EAGAIN: the object is being read, see object_is_loading().
+ * the guest's memory; -EAGAIN: the object is being read, see objects_is_pending().
  */
 int objects_find_row(struct objects *objects, struct object *object,
 		     const struct guest_process *process, size_t i, u64 offset, u64 now,
 		     struct cfi_row *ret_row);
 
-/* Whether its rules may be there after the next objects_collect(), and not before. */
-bool object_is_loading(const struct object *object);
+/*
+ * Whether to look for its rules again is of no use before an objects_collect() has taken something
+ * in: it is being read, or waits and there is no room for it.
+ */
+bool objects_is_pending(const struct objects *objects, const struct object *object);
 
 /* Takes in what was loaded since. Whether there was something; next to no work when not. */
 bool objects_collect(struct objects *objects);

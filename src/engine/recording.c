@@ -433,7 +433,7 @@ static const void *try_again(void *ctx, const struct sample *sample, const void 
 
 	if (recording->error)
 		return NULL;
-	if (object_is_loading(what) && !late)
+	if (userland_is_pending(recording->userland, what) && !late)
 		return what;
 	set_space(recording, sample->wire);
 	userland_enter_again(recording->userland, sample->wire, epoch, &recording->task_gone);

@@ -532,6 +532,11 @@ const struct object *userland_waits_for(const struct userland *userland)
 	return userland->waits_for;
 }
 
+bool userland_is_pending(const struct userland *userland, const struct object *object)
+{
+	return objects_is_pending(userland->objects, object);
+}
+
 bool userland_collect(struct userland *userland)
 {
 	return objects_collect(userland->objects);

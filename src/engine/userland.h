@@ -69,6 +69,7 @@ int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_r
 const struct object *userland_waits_for(const struct userland *userland);
 
 /* The functions of engine/objects.h. */
+bool userland_is_pending(const struct userland *userland, const struct object *object);
 bool userland_collect(struct userland *userland);
 int userland_wait(struct userland *userland, u64 deadline);
 void userland_stop_fetching(struct userland *userland);

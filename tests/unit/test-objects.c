@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <ftw.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@
 
 #define NS_PER_S 1000000000ULL
 #define AT 0x7f1000000000ULL
+#define MANY (OBJECTS_MAX_WAITING + 4)
+#define MANY_AT(i) (0x7f2000000000ULL + (i) * 0x100000)
 
 /* The program's library, and a file with a build id of which little is cached. */
 struct fixture {
@@ -157,7 +160,7 @@ static void test_servers(void **state)
 	assert_int_equal(find(f, AT, NS_PER_S), -EAGAIN);
 	assert_int_equal(objects_wait(f->objects, clock_now_ns() + 60 * NS_PER_S), 0);
 	assert_true(objects_collect(f->objects));
-	assert_false(object_is_loading(object));
+	assert_false(objects_is_pending(f->objects, object));
 	assert_int_equal(find(f, AT, NS_PER_S), -ENODATA);
 	assert_int_equal(objects_wait(f->objects, clock_now_ns()), -ENOENT);
 	if (has_client)
@@ -223,11 +226,224 @@ static void test_slow_file(void **state)
 		close(pipes[i]);
 }
 
+/* What keeps a worker's thread. */
+struct gate {
+	pthread_mutex_t lock;
+	pthread_cond_t moved;
+	bool closed;		/* the thread is at the gate */
+	bool open;
+	struct worker_client *client;
+	struct worker_job job;
+};
+
+static void hold(struct worker_job *job)
+{
+	struct gate *gate = container_of(job, struct gate, job);
+
+	pthread_mutex_lock(&gate->lock);
+	gate->closed = true;
+	pthread_cond_signal(&gate->moved);
+	while (!gate->open)
+		pthread_cond_wait(&gate->moved, &gate->lock);
+	pthread_mutex_unlock(&gate->lock);
+}
+
+static void drop_nothing(struct worker_job *job)
+{
+	(void)job;
+}
+
+static void gate_close(struct gate *gate, struct worker *worker)
+{
+	*gate = (struct gate){ .job = { .run = hold, .drop = drop_nothing } };
+	pthread_mutex_init(&gate->lock, NULL);
+	pthread_cond_init(&gate->moved, NULL);
+	assert_int_equal(worker_client_create(worker, 1, &gate->client), 0);
+	assert_int_equal(worker_submit(gate->client, &gate->job), 0);
+	pthread_mutex_lock(&gate->lock);
+	while (!gate->closed)
+		pthread_cond_wait(&gate->moved, &gate->lock);
+	pthread_mutex_unlock(&gate->lock);
+}
+
+static void gate_open(struct gate *gate)
+{
+	pthread_mutex_lock(&gate->lock);
+	gate->open = true;
+	pthread_cond_signal(&gate->moved);
+	pthread_mutex_unlock(&gate->lock);
+	worker_client_destroy(gate->client);
+	pthread_cond_destroy(&gate->moved);
+	pthread_mutex_destroy(&gate->lock);
+}
+
+static void map_one(struct fixture *f, u64 i)
+{
+	const struct build_elf spec = {
+		.type = ET_DYN, .machine = EM_X86_64, .build_id = { 20, { 0xee, i } },
+		.note_in_segment = true,
+	};
+	struct build_process *p = &f->program.process;
+	_cleanup_strbuf_ struct strbuf bytes = STRBUF_INIT;
+	char name[16];
+	u64 file, inode;
+
+	build_elf(&spec, &bytes);
+	snprintf(name, sizeof(name), "%u.so", (unsigned int)i);
+	file = build_named_file(p, name, 1000 + i, bytes.len);
+	inode = build_get(p, file + BUILD_FILE_INODE);
+	build_vma(p, MANY_AT(i), MANY_AT(i) + ALIGN_UP(bytes.len, 4096),
+		  BUILD_VM_READ | BUILD_VM_EXEC, file, 0);
+	for (u64 page = 0; page * 4096 < bytes.len; page++) {
+		u64 pfn = build_folio(p, inode, page, 0);
+
+		assert_int_equal(mem_fake_set(f->program.guest.mem, GPA(pfn * 4096),
+					      bytes.data + page * 4096,
+					      MIN(4096UL, bytes.len - page * 4096)), 0);
+		build_cache_store(p, inode, page, 0, build_page(pfn));
+	}
+}
+
+/* More files than may wait, each with a build id and no rules. */
+static void map_many(struct fixture *f)
+{
+	struct wire_task task = build_process_task(&f->program.process);
+
+	for (u64 i = 0; i < MANY; i++)
+		map_one(f, i);
+	build_hang_mappings(&f->program.process, 3, BUILD_MAPLE_ARANGE);
+	guest_process_destroy(TAKE_PTR(f->process));
+	assert_int_equal(guest_process_read(f->guest, &task, &f->process), 0);
+}
+
+static u64 sum(const struct objects_counts *counts)
+{
+	return counts->from_guest + counts->from_file + counts->partial + counts->no_rules +
+	       counts->missing + counts->bad + counts->limit + counts->unread;
+}
+
+/* Those that find no room are looked for again when there is some, and not before. */
+static void test_loader_full(void **state)
+{
+	_cleanup_(worker_destroy) struct worker *loader = NULL;
+	struct fixture *f = *state;
+	struct objects_counts counts;
+	struct object *last;
+	struct gate gate;
+
+	map_many(f);
+	assert_int_equal(worker_create(&loader), 0);
+	assert_int_equal(objects_create(&(struct objects_options){
+		.guest = f->guest, .loader = loader,
+	}, &f->objects), 0);
+	gate_close(&gate, loader);
+	for (u64 i = 0; i < MANY; i++)
+		assert_int_equal(find(f, MANY_AT(i), NS_PER_S), -EAGAIN);
+	last = object_at(f, MANY_AT(MANY - 1));
+	assert_true(objects_is_pending(f->objects, object_at(f, MANY_AT(0))));
+	assert_true(objects_is_pending(f->objects, last));
+	objects_get_counts(f->objects, &counts);
+	assert_int_equal(counts.unread, MANY);
+	assert_int_equal(sum(&counts), MANY);
+	gate_open(&gate);
+	assert_int_equal(objects_wait(f->objects, clock_now_ns() + 60 * NS_PER_S), 0);
+	assert_true(objects_collect(f->objects));
+	assert_false(objects_is_pending(f->objects, last));
+	assert_int_equal(find(f, MANY_AT(MANY - 1), NS_PER_S), -EAGAIN);
+	assert_true(objects_is_pending(f->objects, last));
+	while (!objects_wait(f->objects, clock_now_ns() + 60 * NS_PER_S))
+		objects_collect(f->objects);
+	assert_int_equal(find(f, MANY_AT(MANY - 1), NS_PER_S), -ENOENT);
+	objects_get_counts(f->objects, &counts);
+	assert_int_equal(sum(&counts), MANY);
+	objects_destroy(TAKE_PTR(f->objects));
+}
+
+static int count_queries(void *arg, const struct symbol_query *query, struct file_image **ret)
+{
+	atomic_uint *asked = arg;
+
+	(void)query;
+	(void)ret;
+	++*asked;
+	return -ENOENT;
+}
+
+/* Servers are asked for all, however many there are at once; once each. */
+static void test_fetcher_full(void **state)
+{
+	_cleanup_(worker_destroy) struct worker *fetcher = NULL;
+	_cleanup_(symbol_sources_destroy) struct symbol_sources *servers = NULL;
+	atomic_uint asked = 0;
+	const struct symbol_sources_options options = {
+		.list = { .order = { SYMBOL_SOURCE_GUEST }, .nr = 1 },
+		.guest = { .find = count_queries, .arg = &asked },
+	};
+	struct fixture *f = *state;
+	struct objects_counts counts;
+	struct gate gate;
+	u64 deadline;
+
+	map_many(f);
+	assert_int_equal(symbol_sources_create(&options, &servers), 0);
+	assert_int_equal(worker_create(&fetcher), 0);
+	assert_int_equal(objects_create(&(struct objects_options){
+		.guest = f->guest, .servers = servers, .fetcher = fetcher,
+	}, &f->objects), 0);
+	gate_close(&gate, fetcher);
+	for (u64 i = 0; i < MANY; i++)
+		assert_int_equal(find(f, MANY_AT(i), NS_PER_S), -ENOENT);
+	objects_get_counts(f->objects, &counts);
+	assert_int_equal(counts.unread, MANY);
+	assert_int_equal(sum(&counts), MANY);
+	gate_open(&gate);
+	deadline = clock_now_ns() + 60 * NS_PER_S;
+	do {
+		usleep(1000);
+		objects_collect(f->objects);
+		objects_get_counts(f->objects, &counts);
+	} while (counts.unread && clock_now_ns() < deadline);
+	assert_int_equal(asked, MANY);
+	assert_int_equal(counts.no_rules, MANY);
+	objects_destroy(TAKE_PTR(f->objects));
+}
+
+/* Those that found no room are not asked for any more when loading ends. */
+static void test_fetcher_left(void **state)
+{
+	_cleanup_(worker_destroy) struct worker *fetcher = NULL;
+	_cleanup_(symbol_sources_destroy) struct symbol_sources *servers = NULL;
+	atomic_uint asked = 0;
+	const struct symbol_sources_options options = {
+		.list = { .order = { SYMBOL_SOURCE_GUEST }, .nr = 1 },
+		.guest = { .find = count_queries, .arg = &asked },
+	};
+	struct fixture *f = *state;
+	struct gate gate;
+
+	map_many(f);
+	assert_int_equal(symbol_sources_create(&options, &servers), 0);
+	assert_int_equal(worker_create(&fetcher), 0);
+	assert_int_equal(objects_create(&(struct objects_options){
+		.guest = f->guest, .servers = servers, .fetcher = fetcher,
+	}, &f->objects), 0);
+	gate_close(&gate, fetcher);
+	for (u64 i = 0; i < MANY; i++)
+		assert_int_equal(find(f, MANY_AT(i), NS_PER_S), -ENOENT);
+	objects_stop_loading(f->objects);
+	gate_open(&gate);
+	worker_destroy(TAKE_PTR(fetcher));
+	assert_int_equal(asked, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { TEST(objects), TEST(servers), TEST(slow_file) };
+	const struct CMUnitTest tests[] = {
+		TEST(objects), TEST(servers), TEST(slow_file), TEST(loader_full),
+		TEST(fetcher_full), TEST(fetcher_left),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -295,7 +295,8 @@ static void test_loader(void **state)
 	assert_null(userland_waits_for(f->userland));
 	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), -EAGAIN);
 	assert_non_null(userland_waits_for(f->userland));
-	assert_true(object_is_loading(userland_waits_for(f->userland)));
+	assert_true(userland_is_pending(f->userland,
+					userland_waits_for(f->userland)));
 	assert_int_equal(find(f, JIT + 16, &offset), -ENOENT);
 	userland_get_counts(f->userland, &counts);
 	assert_int_equal(counts.objects.unread, 1);
