@@ -37,6 +37,8 @@ int parked_create(struct parked **ret)
 		free(parked);
 		return -ENOMEM;
 	}
+	/* Best effort: a kernel may be built without. */
+	madvise(parked->area, PARKED_MAX_BYTES, MADV_DONTDUMP);
 	*ret = parked;
 	return 0;
 }

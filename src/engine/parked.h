@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Samples that wait for what their chains need. Copies, in one area of memory of a fixed size that
- * takes memory only while there are any. They hold the guest's stacks and never reach a disk.
+ * takes memory only while there are any. They hold the guest's stacks: they are written nowhere and
+ * left out of core dumps. (They are not locked: swapping can bring them to a disk.)
  */
 #ifndef ENGINE_PARKED_H
 #define ENGINE_PARKED_H

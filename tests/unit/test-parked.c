@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "build-sample.h"
@@ -157,12 +158,36 @@ static void test_end_meets_first(void **state)
 	assert_int_equal(parked_nr(parked), 0);
 }
 
+/* Stacks of guests are in no core dump: "dd" in smaps. */
+static void test_not_dumped(void **state)
+{
+	_cleanup_(parked_destroy) struct parked *parked = NULL;
+	FILE *smaps;
+	char line[512];
+	unsigned long long kb = 0, place = 0, end = 0;
+	bool found = false;
+
+	(void)state;
+	assert_int_equal(parked_create(&parked), 0);
+	smaps = fopen("/proc/self/smaps", "re");
+	assert_non_null(smaps);
+	while (fgets(line, sizeof(line), smaps)) {
+		if (sscanf(line, "%llx-%llx ", &place, &end) == 2)
+			kb = (end - place) / 1024;
+		if (!strncmp(line, "VmFlags:", 8) && kb == PARKED_MAX_BYTES / 1024)
+			found |= strstr(line, " dd") != NULL;
+	}
+	fclose(smaps);
+	assert_true(found);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_around),
 		cmocka_unit_test(test_end_meets_first),
+		cmocka_unit_test(test_not_dumped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
