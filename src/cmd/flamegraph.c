@@ -232,7 +232,7 @@ static int load(struct profile **ret)
 
 	if (err)
 		return input_error(opt.input, err, why);
-	input_tell_sources(resolver_sources((*ret)->resolver));
+	input_tell_sources((*ret)->resolver);
 	input_warn_user_stacks((*ret)->reader);
 	if ((*ret)->truncated)
 		input_warn_truncated(opt.input);
@@ -248,6 +248,8 @@ int cmd_flamegraph(int argc, char **argv)
 	if (!options_parse(&spec, argc, argv, &operands, &status))
 		return status;
 	status = check_output();
+	if (!status)
+		status = input_check_symbols(&opt.symbols);
 	if (!status)
 		status = load(&profile);
 	if (!status)

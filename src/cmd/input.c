@@ -77,8 +77,45 @@ struct resolver_options input_resolver_options(const struct input_symbols *symbo
 	};
 }
 
-void input_tell_sources(const struct symbol_sources *sources)
+int input_check_symbols(const struct input_symbols *symbols)
 {
+	const struct {
+		const char *option, *path;
+	} given[] = {
+		{ "buildid-dir", symbols->cache_dir },
+		{ "guestvmlinux", symbols->vmlinux },
+		{ "guestkallsyms", symbols->kallsyms },
+	};
+	int status = STATUS_OK;
+
+	for (size_t i = 0; i < ARRAY_SIZE(given); i++) {
+		if (!given[i].path || !access(given[i].path, R_OK))
+			continue;
+		log_error("--%s %s: %s", given[i].option, given[i].path, error_text(-errno));
+		status = STATUS_FAILURE;
+	}
+	return status;
+}
+
+static void tell_missing(const struct resolver *resolver)
+{
+	char safe[256], hex[BUILD_ID_HEX], others[48] = "";
+	u32 first, nr = resolver_nr_missing(resolver, &first);
+
+	if (!nr)
+		return;
+	escape_terminal(resolver_dso_name(resolver, first), safe, sizeof(safe));
+	build_id_hex(resolver_dso_build_id(resolver, first), hex);
+	if (nr > 1)
+		snprintf(others, sizeof(others), ", nor of %u other%s", nr - 1,
+			 nr > 2 ? "s" : "");
+	log_warning("no symbols found of %s, build id %s%s; --buildid-dir DIR says where they are",
+		    safe, hex, others);
+}
+
+void input_tell_sources(const struct resolver *resolver)
+{
+	const struct symbol_sources *sources = resolver_sources(resolver);
 	const char *problem = symbol_sources_problem(sources);
 	u64 mismatches = symbol_sources_mismatches(sources);
 
@@ -89,6 +126,7 @@ void input_tell_sources(const struct symbol_sources *sources)
 	if (mismatches)
 		log_debug("%llu files had another build id than the recorded one and were not used",
 			  (unsigned long long)mismatches);
+	tell_missing(resolver);
 }
 
 int input_error(const char *path, int err, const char *why)

@@ -69,8 +69,17 @@ bool input_filter_sample(const struct perfdata_record *sample, const char *comm,
 
 void input_filter_deinit(struct input_filter *filter);
 
-/* Says what there is to say of where names came from: what could not be asked, what was refused. */
-void input_tell_sources(const struct symbol_sources *sources);
+/*
+ * Before anything is read: says which of the places that @symbols names are not there, as a slip in
+ * one of them would cost no more than the names. STATUS_OK or STATUS_FAILURE.
+ */
+int input_check_symbols(const struct input_symbols *symbols);
+
+/*
+ * Says what there is to say of where names came from: what could not be asked, what was refused,
+ * what was not found.
+ */
+void input_tell_sources(const struct resolver *resolver);
 
 /* Says why the recording @path could not be read. Returns STATUS_FAILURE. */
 int input_error(const char *path, int err, const char *why);

@@ -255,7 +255,7 @@ static int load(struct profile **ret)
 
 	if (err)
 		return input_error(opt.input, err, why);
-	input_tell_sources(resolver_sources((*ret)->resolver));
+	input_tell_sources((*ret)->resolver);
 	input_warn_user_stacks((*ret)->reader);
 	return STATUS_OK;
 }
@@ -263,8 +263,10 @@ static int load(struct profile **ret)
 static int run_report(struct outbuf *out)
 {
 	_cleanup_(profile_destroy) struct profile *profile = NULL;
-	int err, status = load(&profile);
+	int err, status = input_check_symbols(&opt.symbols);
 
+	if (!status)
+		status = load(&profile);
 	if (status)
 		return status;
 	if (profile->truncated)

@@ -95,7 +95,7 @@ static int write_samples(struct perfdata_reader *reader, struct outbuf *out)
 	if (err)
 		return err;
 	err = script_write(reader, resolver, &script_options, out);
-	input_tell_sources(resolver_sources(resolver));
+	input_tell_sources(resolver);
 	input_warn_user_stacks(reader);
 	return err;
 }
@@ -132,7 +132,7 @@ static int run_folded(struct outbuf *out)
 		return input_error(opt.input, err, why);
 	if (profile->truncated)
 		input_warn_truncated(opt.input);
-	input_tell_sources(resolver_sources(profile->resolver));
+	input_tell_sources(profile->resolver);
 	input_warn_user_stacks(profile->reader);
 	err = folded_write(profile, out);
 	return err && !out->error ? input_error(opt.input, err, NULL) : STATUS_OK;
@@ -145,6 +145,9 @@ int cmd_script(int argc, char **argv)
 	int status, err;
 
 	if (!options_parse(&spec, argc, argv, &operands, &status))
+		return status;
+	status = input_check_symbols(&opt.symbols);
+	if (status)
 		return status;
 	err = outbuf_init(&out, STDOUT_FILENO);
 	if (err)

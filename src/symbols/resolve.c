@@ -488,6 +488,30 @@ const char *resolver_dso_short_name(const struct resolver *resolver, u32 dso)
 	return dso == RESOLVER_NONE ? "[unknown]" : resolver->dsos.data[dso]->short_name;
 }
 
+static bool is_missing(const struct dso *dso)
+{
+	return (dso->kind == DSO_USER || dso->kind == DSO_KERNEL || dso->kind == DSO_MODULE) &&
+	       dso->loaded && !dso->symtab && dso->build_id.size;
+}
+
+u32 resolver_nr_missing(const struct resolver *resolver, u32 *ret_first)
+{
+	u32 nr = 0;
+
+	for (u32 i = 0; i < resolver->dsos.nr; i++) {
+		if (!is_missing(resolver->dsos.data[i]))
+			continue;
+		if (!nr++)
+			*ret_first = i;
+	}
+	return nr;
+}
+
+const struct build_id *resolver_dso_build_id(const struct resolver *resolver, u32 dso)
+{
+	return &resolver->dsos.data[dso]->build_id;
+}
+
 bool resolver_dso_is_kernel(const struct resolver *resolver, u32 dso)
 {
 	enum dso_kind kind;

@@ -113,6 +113,13 @@ const char *resolver_dso_name(const struct resolver *resolver, u32 dso);
 const char *resolver_dso_short_name(const struct resolver *resolver, u32 dso);
 bool resolver_dso_is_kernel(const struct resolver *resolver, u32 dso);	/* also modules */
 
+/*
+ * How many objects were looked into in vain: programs, modules and the kernel, with a build id, of
+ * which no file or list of symbols was found. The first in *@ret_first, unless there is none.
+ */
+u32 resolver_nr_missing(const struct resolver *resolver, u32 *ret_first);
+const struct build_id *resolver_dso_build_id(const struct resolver *resolver, u32 dso);
+
 /* Symbols by id: names (demangled unless told otherwise) that stay where they are. */
 u32 resolver_nr_symbols(const struct resolver *resolver);
 const char *resolver_symbol_name(struct resolver *resolver, u32 symbol);

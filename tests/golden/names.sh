@@ -8,6 +8,7 @@ command -v perf >/dev/null || skip_all "no perf"
 export PERF_CONFIG=/dev/null
 unset DEBUGINFOD_URLS
 cd "$TMPDIR" || exit 1
+mkdir nothing
 
 # names FILE CACHE OPTIONS…: perf's into perfs.txt, ours into ours.txt
 names() {

@@ -37,6 +37,7 @@ mv program moved/
 
 # names OPTIONS…: the symbols of the program's samples, most frequent first
 names() {
+	mkdir -p cache
 	"$KVMPROF" script --buildid-dir "$PWD/cache" -i data -F comm,ip,sym "$@" 2>err.txt |
 		awk '$1 == "program" { print $3 }' | sed 's/+0x.*//' | sort | uniq -c | sort -rn |
 		awk '{ print $2; exit }'
@@ -47,6 +48,18 @@ perf buildid-list -i data 2>/dev/null | grep -q "^$id" ||
 	skip_all "perf records no build ids here"
 
 same "without any source" '[unknown]' "$(names)"
+names >/dev/null
+contains "what is missing is said" "$(grep -c 'no symbols found' err.txt) $(cat err.txt)" \
+	"1 kvmprof: no symbols found of $PWD/program, build id $id"
+contains "and where it can be said to be" "$(cat err.txt)" "--buildid-dir DIR"
+for command in script 'script --folded' report 'flamegraph -o none.html'; do
+	for option in buildid-dir guestvmlinux guestkallsyms; do
+		# shellcheck disable=SC2086 # words
+		status "$command --$option that is not there" 1 "$KVMPROF" $command -i data \
+			--$option nowhere
+		contains "is said" "$tap_output" "--$option nowhere: not found"
+	done
+done
 
 # Segments, by which addresses are found, are in the program; the debug file alone is not enough.
 "$KVMPROF" cache add --buildid-dir "$PWD/cache" program.debug moved/program
@@ -64,7 +77,7 @@ same "--guestmount of another guest" '[unknown]' "$(names --guestmount mount/471
 names --guestmount mount/4712 -v >/dev/null
 contains "that is told with -v" "$(cat err.txt)" "another build id"
 names --guestmount mount/4712 >/dev/null
-same "and not without" '' "$(cat err.txt)"
+lacks "and not without" "$(cat err.txt)" "another build id"
 
 # What a page cache has of it: not the code. Stock perf finds the names in what was made of that, at
 # the right addresses.
@@ -114,7 +127,7 @@ mkdir broken
 LD_LIBRARY_PATH=$PWD/broken names >/dev/null
 contains "without the client's library it says so" "$(cat err.txt)" "libdebuginfod.so.1 is not there"
 LD_LIBRARY_PATH=$PWD/broken DEBUGINFOD_URLS='' names >/dev/null
-same "but only when servers are asked for" '' "$(cat err.txt)"
+lacks "but only when servers are asked for" "$(cat err.txt)" libdebuginfod
 if command -v debuginfod >/dev/null; then
 	mkdir served
 	cp program.debug moved/program served/

@@ -219,16 +219,21 @@ static void test_program(void **state)
 static void test_wrong_build_id(void **state)
 {
 	struct world *world = *state;
+	u32 first = RESOLVER_NONE;
 
 	add_build_id(world, PERF_RECORD_MISC_USER, &other_id, "/bin/program");
 	write_program(world, "/bin/program", "wrong", &program_id);
 	map_file(world, 1, BASE, 0x1000, 0x1000, "/bin/program");
+	assert_int_equal(resolver_nr_missing(world->resolver, &first), 0);
 	expect_user(world, 1, BASE, "[unknown] (/bin/program)");
+	assert_int_equal(resolver_nr_missing(world->resolver, &first), 1);
+	assert_true(build_id_equal(resolver_dso_build_id(world->resolver, first), &other_id));
 }
 
 static void test_debug_by_build_id(void **state)
 {
 	struct world *world = *state;
+	u32 first;
 
 	add_build_id(world, PERF_RECORD_MISC_USER, &program_id, "/bin/program");
 	write_program(world,
@@ -236,6 +241,7 @@ static void test_debug_by_build_id(void **state)
 		      "from_debug", &program_id);
 	map_file(world, 1, BASE, 0x1000, 0x1000, "/bin/program");
 	expect_user(world, 1, BASE, "from_debug+0x0 (/bin/program)");
+	assert_int_equal(resolver_nr_missing(world->resolver, &first), 0);
 }
 
 /* The later mapping hides the earlier where they overlap, in time and in space. */
