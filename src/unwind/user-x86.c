@@ -519,13 +519,28 @@ static int find_frame_row(const struct user_walk *w, struct cfi_row *row)
 	return err;
 }
 
+/*
+ * A program that has yet to run its first instruction: execve() has left it with no register but
+ * RSP (ELF_PLAT_INIT(), arch/x86/include/asm/elf.h). Mostly its first page is being read, and what
+ * it has mapped is not known either.
+ */
+static bool is_unborn(const struct user_walk *w)
+{
+	if (!w->exact || w->known != USER_ALL_GPRS || w->sample->wire->regs.user)
+		return false;
+	for (unsigned int i = 0; i < USER_NR_GPRS; i++)
+		if (w->gpr[i] && i != X86_RSP)
+			return false;
+	return true;
+}
+
 /* To the caller's frame: STOP_NONE, or why there is none. */
 static enum stop_reason step(struct user_walk *w)
 {
 	struct cfi_row row;
 	int err;
 
-	if (w->outermost)
+	if (w->outermost || is_unborn(w))
 		return STOP_COMPLETE;
 	err = find_frame_row(w, &row);
 	if (err == -ENOENT)

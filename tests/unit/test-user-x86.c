@@ -735,10 +735,9 @@ static void test_context_start(void **state)
 }
 
 /* In the kernel, @padding bytes of which are above the pt_regs. */
-static void kernel_sample_at(struct world *w, u64 pc, unsigned int padding, u64 cs)
+static void kernel_sample_regs(struct world *w, u64 pc, const u64 *gpr, unsigned int padding,
+			       u64 cs)
 {
-	u64 gpr[16] = { [X86_R12] = STACK_TOP, [X86_RSP] = w->stack.sp,
-			[X86_RDI] = RETURN(FN_START) };
 	struct build_stack kernel;
 	u64 regs;
 
@@ -756,6 +755,14 @@ static void kernel_sample_at(struct world *w, u64 pc, unsigned int padding, u64 
 			   STOP_COMPLETE);
 	build_sample_stack(&w->sample, WIRE_STACK_USER, &w->stack, WIRE_MAX_STACK_BYTES,
 			   STOP_NOT_PRESENT);
+}
+
+static void kernel_sample_at(struct world *w, u64 pc, unsigned int padding, u64 cs)
+{
+	const u64 gpr[16] = { [X86_R12] = STACK_TOP, [X86_RSP] = w->stack.sp,
+			      [X86_RDI] = RETURN(FN_START) };
+
+	kernel_sample_regs(w, pc, gpr, padding, cs);
 }
 
 static void kernel_sample(struct world *w, unsigned int padding, u64 cs)
@@ -872,6 +879,28 @@ static void test_below_kernel(void **state)
 	unwind(&w);
 	assert_int_equal(w.chain.nr, 4);
 	assert_int_equal(w.chain.user_stop, STOP_COMPLETE);
+	world_deinit(&w);
+}
+
+/* The first instruction of a program, of which nothing else is known. */
+static void test_unborn(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	build_stack_push(&w.stack, 1);
+	for (unsigned int reg = 0; reg <= 16; reg++) {
+		u64 gpr[16] = { [X86_RSP] = w.stack.sp };
+
+		if (reg < 16 && reg != X86_RSP)
+			gpr[reg] = 1;
+		kernel_sample_regs(&w, PC(FN_NOT_KNOWN), gpr, 0, 0x33);
+		unwind(&w);
+		assert_int_equal(w.chain.nr, 2);
+		assert_int_equal(w.chain.user_stop, reg < 16 && reg != X86_RSP ?
+				 STOP_RULE_UNKNOWN : STOP_COMPLETE);
+	}
 	world_deinit(&w);
 }
 
@@ -1353,6 +1382,7 @@ int main(void)
 		cmocka_unit_test(test_deep),
 		cmocka_unit_test(test_context_start),
 		cmocka_unit_test(test_below_kernel),
+		cmocka_unit_test(test_unborn),
 		cmocka_unit_test(test_system_calls),
 		cmocka_unit_test(test_own_stack),
 		cmocka_unit_test(test_own_signal),
