@@ -100,30 +100,26 @@ static bool has_beginning(u32 tid)
 	return tid && tid != NO_TASK_PID;
 }
 
+/* A leader's parent is another process, a thread's its leader. */
+static struct perfdata_task task_record(const struct task_life *task, u64 time)
+{
+	u32 parent = task->tid == task->pid ? task->ppid : task->pid;
+
+	return (struct perfdata_task){
+		.pid = task->pid, .tid = task->tid, .ppid = parent, .ptid = parent, .time = time,
+	};
+}
+
 static int write_fork(struct lives *lives, const struct task_life *task, u64 time)
 {
-	bool leader = task->tid == task->pid;
-	const struct perfdata_task record = {
-		.pid = task->pid,
-		.tid = task->tid,
-		.ppid = leader ? task->ppid : task->pid,
-		.ptid = leader ? task->ppid : task->pid,
-		.time = time,
-	};
+	const struct perfdata_task record = task_record(task, time);
 
 	return has_beginning(task->tid) ? perfdata_writer_fork(lives->writer, &record) : 0;
 }
 
 static int end(struct lives *lives, struct task_life *task, u64 time)
 {
-	bool leader = task->tid == task->pid;
-	const struct perfdata_task record = {
-		.pid = task->pid,
-		.tid = task->tid,
-		.ppid = leader ? task->ppid : task->pid,
-		.ptid = leader ? task->ppid : task->pid,
-		.time = time,
-	};
+	const struct perfdata_task record = task_record(task, time);
 
 	task->lives = false;
 	task->last = MAX(task->last, time);

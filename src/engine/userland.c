@@ -478,8 +478,11 @@ static bool is_newer(const struct userland *userland, const struct process *proc
 bool userland_is_newer(const struct userland *userland, gva_t pc)
 {
 	const struct process *process = userland->current;
-	const struct guest_mapping *mapping = process ? find_mapping(process, pc) : NULL;
+	const struct guest_mapping *mapping;
 
+	if (!process || userland->known == UINT64_MAX)
+		return false;	/* a sample that has not waited: asked for each of its frames */
+	mapping = find_mapping(process, pc);
 	return mapping && is_newer(userland, process, mapping);
 }
 
