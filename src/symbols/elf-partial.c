@@ -347,16 +347,8 @@ static bool is_useful(const Elf64_Sym *sym)
 
 static u8 type_letter(const Elf64_Sym *sym)
 {
-	bool code = ELF64_ST_TYPE(sym->st_info) != STT_OBJECT;
-
-	switch (ELF64_ST_BIND(sym->st_info)) {
-	case STB_GLOBAL:
-		return code ? 'T' : 'D';
-	case STB_WEAK:
-		return code ? 'W' : 'V';
-	default:
-		return code ? 't' : 'd';
-	}
+	return symtab_letter(ELF64_ST_BIND(sym->st_info),
+			     ELF64_ST_TYPE(sym->st_info) != STT_OBJECT);
 }
 
 static int add_table(const struct elf_partial *partial, const struct elf_partial_table *table,

@@ -83,14 +83,7 @@ static u8 type_letter(const GElf_Sym *sym, const struct section *section)
 	bool code = is_code(sym) || (GELF_ST_TYPE(sym->st_info) == STT_NOTYPE &&
 				     strstr(section->name, "text"));
 
-	switch (GELF_ST_BIND(sym->st_info)) {
-	case STB_GLOBAL:
-		return code ? 'T' : 'D';
-	case STB_WEAK:
-		return code ? 'W' : 'V';
-	default:
-		return code ? 't' : 'd';
-	}
+	return symtab_letter(GELF_ST_BIND(sym->st_info), code);
 }
 
 /* Where the address @vaddr is in the file, by the segments; by the section where none covers it. */

@@ -7,6 +7,7 @@
  */
 #include "symbols/symtab.h"
 
+#include <elf.h>
 #include <string.h>
 
 #include "base/hashmap.h"
@@ -361,6 +362,18 @@ static int build_ranges(const struct symtab *symtab, bool code, struct range_ind
 		err = close_until(symtab, index, &open, UINT64_MAX);
 	vec_deinit(&open);
 	return err;
+}
+
+u8 symtab_letter(unsigned int binding, bool code)
+{
+	switch (binding) {
+	case STB_GLOBAL:
+		return code ? 'T' : 'D';
+	case STB_WEAK:
+		return code ? 'W' : 'V';
+	default:
+		return code ? 't' : 'd';
+	}
 }
 
 void symtab_rank_demangled(struct symtab *symtab)

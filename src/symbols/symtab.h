@@ -34,6 +34,9 @@ DEFINE_CLEANUP(struct symtab *, symtab_destroy)
  */
 int symtab_add(struct symtab *symtab, u64 start, u64 size, u8 type, const char *name);
 
+/* The type of an ELF symbol of @binding (STB_*), code or data. */
+u8 symtab_letter(unsigned int binding, bool code);
+
 /* Before symtab_finish(): names are to be compared as demangled. They are kept as they are. */
 void symtab_rank_demangled(struct symtab *symtab);
 
