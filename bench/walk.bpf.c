@@ -55,7 +55,7 @@ static long walk_round(u32 i, void *arg)
 	struct shot *shot = ((struct round *)arg)->shot;
 
 	shot->wire.nr_user_frames = 0;
-	shot_set_root(shot, shot->root);
+	shot_set_root(shot, shot->space.root);
 	shot_set_user(shot, regs.pc, regs.gpr[X86_RSP], regs.gpr[X86_RBP], 8);
 	shot_walk_frames(shot);
 	return 0;
@@ -69,8 +69,7 @@ int walk_frames(void *ctx)
 
 	if (!round.shot)
 		return 0;
-	round.shot->mode = mmu_mode_x86(regs.x86.cr0, regs.x86.cr4, regs.x86.efer);
-	round.shot->root = mmu_root_x86(round.shot->mode, regs.x86.cr3);
+	mmu_space_set(&round.shot->space, &regs);
 	start = bpf_ktime_get_ns();
 	bpf_loop(rounds, walk_round, &round, 0);
 	ns = bpf_ktime_get_ns() - start;

@@ -17,6 +17,7 @@ struct header {
 	u64 end;
 	u8 mode;
 	u8 pad[7];
+	u64 tcr;	/* arm64 */
 };
 
 struct check {
@@ -91,8 +92,14 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	size = MIN(size - sizeof(header), MAX_MEMORY);
 	if (mem_fake_set(fake, GPA(0), data, size))
 		return 0;
-	space.mode = header.mode;
-	space.root = mmu_root_x86(header.mode, header.root);
+	if (header.mode == MMU_MODE_ARM64) {
+		mmu_space_set_arm64(&space, &(struct arm64_system_regs){
+						    .ttbr0 = header.root, .ttbr1 = header.root,
+						    .tcr = header.tcr, .sctlr = 1 });
+	} else {
+		space.mode = header.mode;
+		space.root = mmu_root_x86(header.mode, header.root);
+	}
 	check_space(fake, &space, &header);
 	return 0;
 }

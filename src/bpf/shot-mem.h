@@ -69,9 +69,6 @@ SHOT_INLINE int shot_find_slot(struct shot *shot, const struct shot_vm *vm, u64 
 	return shot_try_slot(shot, vm, shot->slot, gpa) ? 0 : shot_search_slot(shot, gpa);
 }
 
-/* Bits that the CPU sets by itself, of 4-byte entries too. */
-#define SHOT_ENTRY_NOISE ((MMU_X86_ACCESSED | MMU_X86_DIRTY) * 0x100000001ULL)
-
 /*
  * Looks at the view's entries again: a page that was given away while we read it shows there. Only
  * what user space may take away needs it: the kernel's own stack and task stay while this vCPU,
@@ -81,7 +78,7 @@ SHOT_FN int shot_recheck(struct shot *shot, u32 kind)
 {
 	u64 *now;
 	struct shot_view *view;
-	u64 changed = 0;
+	u64 changed = 0, noise;
 
 	if (!shot || kind != SHOT_VIEW_USER)
 		return 0;
@@ -93,9 +90,10 @@ SHOT_FN int shot_recheck(struct shot *shot, u32 kind)
 		shot->wire.flags |= WIRE_F_CHANGED;
 		return 0;
 	}
+	noise = mmu_entry_noise(view->walk.mode);
 	for (int i = 0; i < SHOT_LINE; i++) {
 		if (view->line_used & (1U << i))
-			changed |= (now[i] ^ view->line[i]) & ~SHOT_ENTRY_NOISE;
+			changed |= (now[i] ^ view->line[i]) & ~noise;
 	}
 	if (changed)
 		shot->wire.flags |= WIRE_F_CHANGED;
@@ -128,19 +126,18 @@ SHOT_INLINE enum mmu_step shot_walk_start(struct shot *shot, struct shot_view *v
 	u64 differ = gva ^ view->walk.gva, table = 0;
 	u32 level = view->walk.level;
 
-	/* A table of level n covers 9 * (n + 1) + 12 bits. */
-	while (level < 4 && differ >> (21 + 9 * level))
+	while (level < MMU_MAX_LEVELS && differ >> mmu_walk_table_bits(&view->walk, level))
 		level++;
 	level &= SHOT_LEVELS - 1;
-	table = view->tables[level];
+	table = view->tables[level];	/* 0 above the top table */
 	if (!view->resume || !table) {
 		for (int i = 0; i < SHOT_LEVELS; i++)
 			view->tables[i] = 0;
 		shot->hva = 0;
-		return mmu_walk_start(&view->walk, shot->mode, shot->root, gva);
+		return mmu_walk_start(&view->walk, &shot->space, gva);
 	}
 	mmu_walk_resume(&view->walk, gva, level);
-	shot->hva = table + (gva >> view->walk.shift & 511) * 8;
+	shot->hva = table + mmu_walk_index(&view->walk) * 8;
 	return MMU_STEP_NEXT;
 }
 
@@ -176,7 +173,8 @@ SHOT_INLINE int shot_walk_tables(struct shot *shot, const struct shot_vm *vm,
 			return STOP_HOST_FAULT;
 		entry = shot->hva / 8 % SHOT_LINE;
 		if (view->walk.mode >= MMU_MODE_X86_4LEVEL)
-			view->tables[view->walk.level & (SHOT_LEVELS - 1)] = shot->hva & ~4095ULL;
+			view->tables[view->walk.level & (SHOT_LEVELS - 1)] =
+				shot->hva - mmu_walk_index(&view->walk) * 8;
 		shot->hva = 0;
 		step = mmu_walk_step(&view->walk, view->line[entry]);
 	}

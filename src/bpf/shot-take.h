@@ -37,8 +37,7 @@ SHOT_INLINE void shot_take_memory(struct shot *shot)
 {
 	const struct vcpu_regs *regs = &shot->wire.regs;
 
-	shot->mode = mmu_mode_x86(regs->x86.cr0, regs->x86.cr4, regs->x86.efer);
-	shot->root = mmu_root_x86(shot->mode, regs->x86.cr3);
+	mmu_space_set(&shot->space, regs);
 	shot_take_task(shot);
 	/* Its stack, its address space and its name: all of one task. */
 	if (shot_find_next_task(shot))

@@ -34,7 +34,7 @@ SHOT_INLINE u64 shot_percpu(struct shot *shot, u64 kernel_start)
 /* Forgets what earlier walks found. */
 SHOT_INLINE void shot_set_root(struct shot *shot, u64 root)
 {
-	shot->root = root;
+	shot->space.root = root;
 	shot->buf_size = 0;
 	for (int i = 0; i < SHOT_NR_VIEWS; i++) {
 		shot->views[i].size = 0;
@@ -49,12 +49,12 @@ SHOT_INLINE int shot_current(struct shot *shot, u64 address)
 {
 	int stop = shot_read_u64(shot, address, SHOT_VIEW_KERNEL);
 
-	if (stop != STOP_NOT_PRESENT || !(shot->root & SHOT_PTI_USER_ROOT))
+	if (stop != STOP_NOT_PRESENT || !(shot->space.root & SHOT_PTI_USER_ROOT))
 		return stop;
-	shot_set_root(shot, shot->root & ~SHOT_PTI_USER_ROOT);
+	shot_set_root(shot, shot->space.root & ~SHOT_PTI_USER_ROOT);
 	stop = shot_read_u64(shot, address, SHOT_VIEW_KERNEL);
 	if (stop)
-		shot_set_root(shot, shot->root | SHOT_PTI_USER_ROOT);
+		shot_set_root(shot, shot->space.root | SHOT_PTI_USER_ROOT);
 	return stop;
 }
 

@@ -84,10 +84,9 @@ struct shot {
 	u32 used;		/* bytes of .data */
 	u32 slot;		/* the last one used */
 	u32 low, high;		/* of the search for a slot */
-	u8 mode;		/* enum mmu_mode */
 	u8 word;		/* bytes of a user frame's words */
-	u8 pad[6];
-	u64 root;
+	u8 pad[7];
+	struct mmu_space space;
 	u64 hva;		/* result of shot_translate() and shot_find_slot() */
 	u64 room;		/* bytes from there on that are contiguous */
 	u64 behind;		/* bytes before it that are, of shot_find_slot() */

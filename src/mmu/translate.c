@@ -5,20 +5,14 @@
 #include <string.h>
 
 #define PAGE_SIZE 4096
-#define TABLE_BYTES 4096
+#define TABLE_BYTES 4096	/* of a table that are read at once */
 
 int mmu_space_init(struct mmu_space *space, const struct vcpu_regs *regs)
 {
-	u8 mode;
-
-	if (regs->arch != VCPU_ARCH_X86_64)
+	if (regs->arch != VCPU_ARCH_X86_64 && regs->arch != VCPU_ARCH_ARM64)
 		return -EOPNOTSUPP;
-	mode = mmu_mode_x86(regs->x86.cr0, regs->x86.cr4, regs->x86.efer);
-	*space = (struct mmu_space){
-		.arch = regs->arch,
-		.mode = mode,
-		.root = mmu_root_x86(mode, regs->x86.cr3),
-	};
+	*space = (struct mmu_space){ 0 };
+	mmu_space_set(space, regs);
 	return 0;
 }
 
@@ -49,7 +43,7 @@ int mmu_translate(const struct mmu_space *space, const struct mem_reader *mem, g
 		  struct mmu_mapping *ret)
 {
 	struct mmu_walk walk;
-	enum mmu_step step = mmu_walk_start(&walk, space->mode, space->root, gva.addr);
+	enum mmu_step step = mmu_walk_start(&walk, space, gva.addr);
 	int err;
 
 	for (int i = 0; i < MMU_MAX_LEVELS && step == MMU_STEP_NEXT; i++) {
@@ -117,7 +111,7 @@ struct scan {
 	const struct mem_reader *mem;
 	u64 start;
 	u64 last;		/* last address, included: the range may end at the top */
-	unsigned int tables_left;
+	unsigned int tables_left;	/* of TABLE_BYTES */
 	int (*fn)(gva_t gva, const struct mmu_mapping *mapping, void *arg);
 	void *arg;
 };
@@ -141,27 +135,19 @@ static int scan_entry(struct scan *scan, struct mmu_walk *walk, u64 raw)
 	}
 }
 
-/*
- * Goes through the table that @at points into, from the entry of @at's address to the end of the
- * table or of the range. Recurses at most MMU_MAX_LEVELS deep: every step lowers the level.
- */
-static int scan_table(struct scan *scan, const struct mmu_walk *at)
+/* Goes through @nr entries, TABLE_BYTES at most, of @at's table, from that of its address on. */
+static int scan_entries(struct scan *scan, const struct mmu_walk *at, size_t nr)
 {
 	u64 span = 1ULL << at->shift;
-	u64 mask = (span << at->stride) - 1;	/* 5 levels: 57 bits, no overflow */
-	u64 table_last = at->gva | mask;
-	u64 last = MIN(scan->last, table_last);
 	size_t entry_bytes = at->stride == 10 ? 4 : 8;
-	size_t first_index = (at->gva & mask) >> at->shift;
-	size_t nr = ((last & mask) >> at->shift) - first_index + 1;
+	u64 first_gpa = at->gpa + mmu_walk_index(at) * entry_bytes;
 	u8 table[TABLE_BYTES];
 	int err;
 
 	if (!scan->tables_left)
 		return -E2BIG;
 	scan->tables_left--;
-	err = mem_read(scan->mem, GPA(at->gpa + first_index * entry_bytes), table,
-		       nr * entry_bytes);
+	err = mem_read(scan->mem, GPA(first_gpa), table, nr * entry_bytes);
 	if (err)
 		return err == -EFAULT ? 0 : err;
 	for (size_t i = 0; i < nr; i++) {
@@ -170,7 +156,7 @@ static int scan_table(struct scan *scan, const struct mmu_walk *at)
 
 		memcpy(&raw, table + i * entry_bytes, entry_bytes);
 		walk.gva = ALIGN_DOWN(at->gva, span) + i * span;
-		walk.entry_gpa = ALIGN_DOWN(at->gpa + (first_index + i) * entry_bytes, 8);
+		walk.entry_gpa = ALIGN_DOWN(first_gpa + i * entry_bytes, 8);
 		walk.half = 0;
 		/* Inside the first entry's span, tables below begin at the range's start. */
 		if (walk.gva < scan->start && at->level)
@@ -178,6 +164,32 @@ static int scan_table(struct scan *scan, const struct mmu_walk *at)
 		err = scan_entry(scan, &walk, raw);
 		if (err)
 			return err;
+	}
+	return 0;
+}
+
+/*
+ * Goes through the table that @at points into, from the entry of @at's address to the end of the
+ * table or of the range. Recurses at most MMU_MAX_LEVELS deep: every step lowers the level.
+ */
+static int scan_table(struct scan *scan, const struct mmu_walk *at)
+{
+	size_t most = TABLE_BYTES / (at->stride == 10 ? 4 : 8);
+	u64 span = 1ULL << at->shift;
+	/* The top table may have fewer entries than others. 5 levels: 57 bits, no overflow. */
+	u64 mask = (span << MIN(at->stride, at->bits - at->shift)) - 1;
+	u64 last = MIN(scan->last, at->gva | mask);
+	size_t nr = ((last & mask) >> at->shift) - ((at->gva & mask) >> at->shift) + 1;
+	struct mmu_walk walk = *at;
+
+	while (nr) {
+		size_t part = MIN(nr, most);
+		int err = scan_entries(scan, &walk, part);
+
+		if (err)
+			return err;
+		nr -= part;
+		walk.gva = ALIGN_DOWN(walk.gva, span) + part * span;
 	}
 	return 0;
 }
@@ -192,8 +204,26 @@ static int scan_half(const struct mmu_space *space, struct scan *scan, u64 start
 		return 0;
 	scan->start = start;
 	scan->last = last;
-	step = mmu_walk_start(&walk, space->mode, space->root, start);
+	step = mmu_walk_start(&walk, space, start);
 	return step == MMU_STEP_NEXT ? scan_table(scan, &walk) : step_error(step);
+}
+
+/* Where the lower half ends and where the upper one begins; 0: there is none. */
+static void halves(const struct mmu_space *space, u64 *ret_low, u64 *ret_high)
+{
+	u8 mode = space->mode & ~MMU_MODE_F_NO_NX;
+	u8 bits = mmu_address_bits(mode);
+
+	*ret_low = *ret_high = 0;
+	if (mode == MMU_MODE_ARM64) {
+		*ret_low = space->half[0].bits ? 1ULL << space->half[0].bits : 0;
+		*ret_high = space->half[1].bits ? -(1ULL << space->half[1].bits) : 0;
+	} else if (mode != MMU_MODE_NONE && bits == 32) {
+		*ret_low = 1ULL << 32;
+	} else if (bits > 32) {
+		*ret_low = 1ULL << (bits - 1);
+		*ret_high = -*ret_low;
+	}
 }
 
 int mmu_for_each_mapping(const struct mmu_space *space, const struct mem_reader *mem, gva_t start,
@@ -207,17 +237,18 @@ int mmu_for_each_mapping(const struct mmu_space *space, const struct mem_reader 
 		.fn = fn,
 		.arg = arg,
 	};
-	u8 bits = mmu_address_bits(space->mode);
-	u64 half;
+	u64 low, high;
 	int err;
 
-	if (!bits || space->mode == MMU_MODE_NONE)
+	halves(space, &low, &high);
+	if (!low && !high)
 		return -EOPNOTSUPP;
 	if (start.addr >= end.addr)
 		return 0;
-	if (bits == 32)
-		return scan_half(space, &scan, start.addr, MIN(end.addr - 1, UINT32_MAX));
-	half = 1ULL << (bits - 1);
-	err = scan_half(space, &scan, start.addr, MIN(end.addr - 1, half - 1));
-	return err ?: scan_half(space, &scan, MAX(start.addr, -half), end.addr - 1);
+	if (low) {
+		err = scan_half(space, &scan, start.addr, MIN(end.addr, low) - 1);
+		if (err)
+			return err;
+	}
+	return high ? scan_half(space, &scan, MAX(start.addr, high), end.addr - 1) : 0;
 }

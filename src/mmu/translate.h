@@ -10,13 +10,6 @@
 #include "mmu/walk.h"
 #include "model/regs.h"
 
-/* One address space: what of the registers decides translation. */
-struct mmu_space {
-	u8 arch;	/* enum vcpu_arch */
-	u8 mode;	/* enum mmu_mode, on x86 with MMU_MODE_F_NO_NX */
-	u64 root;	/* physical address of the top table */
-};
-
 /* -EOPNOTSUPP when the registers ask for a paging mode that is not known. */
 int mmu_space_init(struct mmu_space *space, const struct vcpu_regs *regs);
 

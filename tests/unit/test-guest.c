@@ -238,7 +238,7 @@ static void test_nothing_there(void **state)
 	assert_int_equal(guest_refresh_modules(f.guest), -ENOENT);
 	assert_int_equal(guest_write_kallsyms(f.guest, &text, &size), -ENOENT);
 	/* A mode that is no paging mode of ours, and no paging at all. */
-	f.regs.arch = VCPU_ARCH_ARM64;
+	f.regs.arch = VCPU_ARCH_NONE;
 	assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), -EOPNOTSUPP);
 	f.regs.arch = VCPU_ARCH_X86_64;
 	f.regs.x86.cr0 = 0x10;

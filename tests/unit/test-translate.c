@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Address translation: every x86 paging mode, holes, hostile tables, iteration. */
+/* Address translation: every paging mode, holes, hostile tables, iteration. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -169,6 +169,181 @@ static void test_paging_off(void **state)
 	check_fails(0x7c00, -EOPNOTSUPP);
 }
 
+static void start_arm64(u8 page_shift, u8 bits, bool ds, u64 first)
+{
+	assert_int_equal(build_pagetable_init_arm64(&pt, mem, page_shift, bits, ds, GPA(first)), 0);
+}
+
+/* Pages of every size in both halves, at the ends of the halves. */
+static void check_arm64(const u64 *page_sizes, size_t nr)
+{
+	u64 high = -(1ULL << pt.bits), top = (1ULL << pt.bits) - page_sizes[0];
+	/* In 52-bit formats all address bits that they have. */
+	u64 far = pt.ds || pt.page_shift == 16 ? 0x000a800000000000 : 0x0000800000000000;
+
+	map(0, far | 0xabcd0000, page_sizes[0], MMU_USER | MMU_EXEC);
+	map(top, 0x10000, page_sizes[0], MMU_USER | MMU_WRITE);
+	map(high, 0x20000, page_sizes[0], MMU_EXEC);
+	map(-page_sizes[0], far | 0x30000, page_sizes[0], MMU_WRITE);
+	check(0x123, far | 0xabcd0123, page_sizes[0], MMU_USER | MMU_EXEC);
+	check(top + 8, 0x10008, page_sizes[0], MMU_USER | MMU_WRITE);
+	check(high, 0x20000, page_sizes[0], MMU_EXEC);
+	check(-1ULL, far | (0x30000 + page_sizes[0] - 1), page_sizes[0], MMU_WRITE);
+	for (size_t i = 1; i < nr; i++) {
+		map(high + i * page_sizes[i], far, page_sizes[i], MMU_EXEC);
+		check(high + i * page_sizes[i] + 0x54321, far | 0x54321, page_sizes[i], MMU_EXEC);
+		map(i * page_sizes[i], page_sizes[i], page_sizes[i], MMU_USER);
+		check(i * page_sizes[i] + 9, page_sizes[i] + 9, page_sizes[i], MMU_USER);
+	}
+	check_fails(page_sizes[0], -EFAULT);
+	check_fails(1ULL << pt.bits, -EFAULT);
+	check_fails(high - 1, -EFAULT);
+	check_fails(0x0080000000000000, -EFAULT);
+	/* The builder's TCR has TBI0 and not TBI1. */
+	check(0xa500000000000123, far | 0xabcd0123, page_sizes[0], MMU_USER | MMU_EXEC);
+	check_fails(high & ~(1ULL << 60), -EFAULT);
+}
+
+static void test_arm64(void **state)
+{
+	static const u64 sizes_4k[] = { 4 << 10, 2 << 20, 1 << 30, 512ULL << 30 };
+	static const u64 sizes_16k[] = { 16 << 10, 32 << 20, 64ULL << 30 };
+	static const u64 sizes_64k[] = { 64 << 10, 512 << 20, 4ULL << 40 };
+
+	(void)state;
+	for (u8 bits = 36; bits <= 48; bits++) {
+		start_arm64(12, bits, false, TABLES + ((u64)bits << 32));
+		check_arm64(sizes_4k, 3);
+		start_arm64(14, bits, false, TABLES + ((u64)bits << 33));
+		check_arm64(sizes_16k, 2);
+	}
+	/* Tables at addresses of 52 bits. */
+	start_arm64(12, 52, true, 0x000f800010000000);
+	check_arm64(sizes_4k, 4);
+	start_arm64(14, 52, true, 0x000e800010000000);
+	check_arm64(sizes_16k, 3);
+	start_arm64(16, 48, false, 0x000d800010000000);
+	check_arm64(sizes_64k, 3);
+	start_arm64(16, 52, false, 0x000c800010000000);
+	check_arm64(sizes_64k, 3);
+	start_arm64(16, 42, false, 0x000b800010000000);
+	check_arm64(sizes_64k, 2);
+}
+
+static void test_arm64_entries(void **state)
+{
+	(void)state;
+	start_arm64(12, 48, false, TABLES);
+	map(0x400000, 0x1000, 4096, MMU_USER);
+	map(0x40000000, 0x200000, 2 << 20, MMU_EXEC);
+	/* The contiguous hint, DBM, nG, no access flag, software's bits, bits above the address. */
+	spoil(0x400000, 0, 0x0798000000000800, 0x400);
+	check(0x400000, 0x1000, 4096, MMU_USER);
+	/* Neither a page nor a table; a block where there can be none. */
+	spoil(0x400000, 0, 0, 2);
+	check_fails(0x400000, -EBADMSG);
+	spoil(0x40000000, 3, 0, 2);
+	check_fails(0x40000000, -EBADMSG);
+	spoil(0x40000000, 3, 0, 1);
+	check_fails(0x40000000, -EFAULT);
+}
+
+static void test_arm64_rights(void **state)
+{
+	(void)state;
+	start_arm64(12, 48, false, TABLES);
+	/* UXN clear, PXN set: the user executes. */
+	map(0x400000, 0x1000, 4096, RWX);
+	check(0x400000, 0x1000, 4096, RWX);
+	spoil(0x400000, 2, 1ULL << 60, 0);
+	check(0x400000, 0x1000, 4096, MMU_USER | MMU_WRITE);
+	spoil(0x400000, 2, 0, 1ULL << 60);
+	spoil(0x400000, 1, 1ULL << 62, 0);
+	check(0x400000, 0x1000, 4096, MMU_USER | MMU_EXEC);
+	spoil(0x400000, 3, 1ULL << 61, 0);
+	check(0x400000, 0x1000, 4096, MMU_EXEC);
+	/* What the user may write the kernel never executes. */
+	map(0x8000000000, 0x2000, 4096, MMU_USER | MMU_WRITE);
+	spoil(0x8000000000, 0, 0, 1ULL << 53);
+	check(0x8000000000, 0x2000, 4096, MMU_USER | MMU_WRITE);
+	spoil(0x8000000000, 0, 1 << 7, 0);
+	check(0x8000000000, 0x2000, 4096, MMU_USER | MMU_EXEC);
+	/* PXNTable against a page of the kernel's. */
+	map(-4096ULL, 0x3000, 4096, MMU_EXEC);
+	check(-4096ULL, 0x3000, 4096, MMU_EXEC);
+	spoil(-4096ULL, 3, 1ULL << 59, 0);
+	check(-4096ULL, 0x3000, 4096, 0);
+}
+
+static int translate_regs(const struct vcpu_regs *regs, u64 gva, u64 *ret_gpa)
+{
+	struct mmu_mapping mapping;
+	struct mmu_space space;
+	int err = mmu_space_init(&space, regs);
+
+	err = err ?: mmu_translate(&space, mem_fake_reader(mem), GVA(gva), &mapping);
+	if (!err)
+		*ret_gpa = mapping.gpa.addr;
+	return err;
+}
+
+static void test_arm64_registers(void **state)
+{
+	struct vcpu_regs regs;
+	u64 gpa = 0;
+
+	(void)state;
+	start_arm64(12, 48, false, TABLES);
+	map(0x400000, 0x1000, 4096, MMU_USER);
+	map(-4096ULL, 0x3000, 4096, MMU_EXEC);
+	regs = build_pagetable_regs(&pt);
+	assert_int_equal(translate_regs(&regs, 0x400010, &gpa), 0);
+	/* TBI1; EPD0, EPD1; granules that are none; a size less than there is. */
+	regs.arm64.tcr |= 1ULL << 38;
+	assert_int_equal(translate_regs(&regs, 0x12fffffffffff010, &gpa), 0);
+	assert_int_equal(gpa, 0x3010);
+	regs.arm64.tcr |= 1 << 7;
+	assert_int_equal(translate_regs(&regs, 0x400010, &gpa), -EFAULT);
+	assert_int_equal(translate_regs(&regs, -4096ULL, &gpa), 0);
+	regs.arm64.tcr |= 1 << 23;
+	assert_int_equal(translate_regs(&regs, -4096ULL, &gpa), -EFAULT);
+	regs.arm64.tcr &= ~(1ULL << 7 | 1ULL << 23);
+	regs.arm64.tcr |= 3 << 14;
+	assert_int_equal(translate_regs(&regs, 0x400010, &gpa), -EFAULT);
+	regs.arm64.tcr &= ~(3ULL << 14 | 3ULL << 30);
+	assert_int_equal(translate_regs(&regs, 0x400010, &gpa), 0);
+	assert_int_equal(translate_regs(&regs, -4096ULL, &gpa), -EFAULT);
+	regs.arm64.tcr &= ~0x3fULL;
+	assert_int_equal(translate_regs(&regs, 0x400010, &gpa), 0);
+	/* Rights in tables are not looked at with HPD0. */
+	spoil(0x400000, 2, 1ULL << 61, 0);
+	regs.arm64.tcr |= 1ULL << 41;
+	assert_int_equal(translate_regs(&regs, 0x400010, &gpa), 0);
+	/* A whole 48-bit TTBR without TCR.DS: bits 5:2 are part of nothing. */
+	regs.arm64.ttbr0 |= 0x3c;
+	assert_int_equal(translate_regs(&regs, 0x400010, &gpa), 0);
+	assert_int_equal(gpa, 0x1010);
+	regs.arm64.sctlr |= 1 << 25;
+	assert_int_equal(translate_regs(&regs, 0x400010, &gpa), -EOPNOTSUPP);
+}
+
+static void test_arm64_off(void **state)
+{
+	struct vcpu_regs regs;
+	u64 gpa = 0;
+
+	(void)state;
+	start_arm64(12, 48, false, TABLES);
+	regs = build_pagetable_regs(&pt);
+	regs.arm64.sctlr = 0;
+	assert_int_equal(translate_regs(&regs, 0x40080000, &gpa), 0);
+	assert_int_equal(gpa, 0x40080000);
+	assert_int_equal(translate_regs(&regs, 0x7700000040080000, &gpa), 0);
+	assert_int_equal(gpa, 0x40080000);
+	assert_int_equal(translate_regs(&regs, 0x0010000000000000, &gpa), -EFAULT);
+	assert_int_equal(translate_regs(&regs, 0xffff800010000000, &gpa), -EFAULT);
+}
+
 static void test_rights_add_up(void **state)
 {
 	(void)state;
@@ -248,6 +423,10 @@ static void test_same_leaf(void **state)
 	assert_true(mmu_walk_same_leaf(&walk, 0x8000000012345007));
 	assert_false(mmu_walk_same_leaf(&walk, 0x8000000012346067));
 	assert_false(mmu_walk_same_leaf(&walk, 0x8000000012345066));
+	walk.mode = MMU_MODE_ARM64;
+	walk.leaf = 0x0060000012345783;
+	assert_true(mmu_walk_same_leaf(&walk, 0x0060000012345303));
+	assert_false(mmu_walk_same_leaf(&walk, 0x00600000123457c3));
 	walk = (struct mmu_walk){ .stride = 10, .half = 32, .leaf = 0x12345067 };
 	assert_true(mmu_walk_same_leaf(&walk, 0x1234506700000000));
 	assert_false(mmu_walk_same_leaf(&walk, 0x12345067));
@@ -450,6 +629,39 @@ static void test_for_each_pae(void **state)
 	vec_deinit(&list.found);
 }
 
+static void test_for_each_arm64(void **state)
+{
+	static const struct found all[] = {
+		{ 0x400000, 0x90000, 65536 },
+		{ 0x20000000, 0x40000000, 512 << 20 },
+		{ 0xfffffffff0000, 0x50000, 65536 },
+		{ 0xfff0000000000000, 0x60000, 65536 },
+		{ 0xffff800040000000, 0x80000000, 512 << 20 },
+		{ 0xffffffffffff0000, 0x70000, 65536 },
+	};
+	struct found_list list = { VEC_INIT, 0 };
+
+	(void)state;
+	start_arm64(16, 52, false, TABLES);
+	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+		map(all[i].gva, all[i].gpa, all[i].page_size, MMU_WRITE);
+	assert_int_equal(iterate(0, UINT64_MAX, 1000, &list), 0);
+	check_found(&list, all, ARRAY_SIZE(all));
+	assert_int_equal(iterate(0x40ffff, 0xffff80005fffffff, 1000, &list), 0);
+	check_found(&list, all, 5);
+	assert_int_equal(iterate(0x410000, 0xffff800040000000, 1000, &list), 0);
+	check_found(&list, all + 1, 3);
+	/* The hole that is in neither half. */
+	assert_int_equal(iterate(0x10000000000000, 0xfff0000000000000, 1000, &list), 0);
+	check_found(&list, all, 0);
+	/* Tables count by the 512 entries that are read of them. */
+	assert_int_equal(iterate(0x400000, 0x410000, 3, &list), 0);
+	assert_int_equal(iterate(0x400000, 0x410000, 2, &list), -E2BIG);
+	assert_int_equal(iterate(0x20000000, 0x20000000 + 512 * (512ULL << 20), 3, &list), 0);
+	assert_int_equal(iterate(0x20000000, 0x20000000 + 513 * (512ULL << 20), 2, &list), -E2BIG);
+	vec_deinit(&list.found);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -459,6 +671,11 @@ int main(void)
 		TEST(test_pae),
 		TEST(test_32bit),
 		TEST(test_paging_off),
+		TEST(test_arm64),
+		TEST(test_arm64_entries),
+		TEST(test_arm64_rights),
+		TEST(test_arm64_registers),
+		TEST(test_arm64_off),
 		TEST(test_rights_add_up),
 		TEST(test_reserved_bits),
 		TEST(test_self_reference),
@@ -469,6 +686,7 @@ int main(void)
 		TEST(test_for_each),
 		TEST(test_for_each_32bit),
 		TEST(test_for_each_pae),
+		TEST(test_for_each_arm64),
 	};
 #undef TEST
 
