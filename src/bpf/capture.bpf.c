@@ -5,7 +5,7 @@
  *
  *   on_event            inline: in the perf event that ended guest mode
  *   on_event_deferred   deferred: notes the event and kicks the vCPU out to user space
- *   on_userspace_exit   deferred: there, KVM has just stored the registers in kvm_run
+ *   on_userspace_exit   deferred: there, KVM has just stored the registers where we find them
  *   on_tracepoint       inline, for an event that is a tracepoint
  *   on_tracepoint_deferred
  */
@@ -15,13 +15,16 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/host-types.h"
-#include "bpf/regs-amd.h"
-#include "bpf/regs-run.h"
 #include "bpf/shared.h"
 #include "bpf/shot-take.h"
 
+#ifdef __TARGET_ARCH_arm64
+#include "bpf/vcpu-arm64.h"
+#else
+#include "bpf/vcpu-x86.h"
+#endif
+
 /* Set before loading. */
-const volatile u32 amd;			/* registers are in a VMCB */
 const volatile u32 host_side;		/* the event happens in the host kernel, never in a guest */
 const volatile u32 max_depth;
 const volatile u32 user_stack;		/* bytes */
@@ -58,13 +61,7 @@ volatile u64 ring_share;		/* of the ring's bytes for each VM; 0: all. It may cha
 /* A shot and the work space of reading its registers. */
 struct scratch {
 	struct shot shot;
-	union {
-		struct amd_work amd;
-		struct {
-			struct kvm_regs regs;
-			struct kvm_sregs sregs;
-		} run;
-	};
+	struct regs_work regs;
 };
 
 /*
@@ -112,13 +109,6 @@ static __always_inline struct scratch *take_scratch(enum scratch_user user)
 	u32 index = bpf_get_smp_processor_id() * SCRATCH_NR + user;
 
 	return bpf_map_lookup_elem(&scratches, &index);
-}
-
-/* Whether the event ended guest mode of @vcpu, which this CPU has loaded. */
-static __always_inline int in_guest(struct kvm_vcpu *vcpu)
-{
-	return BPF_CORE_READ(vcpu, arch.handling_intr_from_guest) &&
-	       BPF_CORE_READ(vcpu, cpu) == (int)bpf_get_smp_processor_id();
 }
 
 /* Guest memory may be walked only while the table of slots is the one that KVM uses. */
@@ -222,19 +212,7 @@ static __always_inline void finish(struct shot *shot, struct capture_vcpu *vcpu,
 	send(shot);
 }
 
-/*
- * The registers of the VMCB, which are those of the last exit. 0; 1: of a nested guest; negative:
- * not to be had.
- */
-static __always_inline int read_amd(struct scratch *scratch, const struct capture_vcpu *vcpu)
-{
-	if (!amd || !bpf_core_type_exists(struct vcpu_svm))
-		return -1;
-	return regs_read_amd((struct kvm_vcpu *)vcpu->kvm_vcpu, &scratch->amd,
-			     &scratch->shot.wire.regs);
-}
-
-/* One sample out of the VMCB, now. */
+/* One sample out of the registers that are in memory now. */
 static __always_inline void take_inline(struct capture_vcpu *vcpu, u64 period)
 {
 	struct scratch *scratch = take_scratch(SCRATCH_EVENT);
@@ -247,26 +225,13 @@ static __always_inline void take_inline(struct capture_vcpu *vcpu, u64 period)
 	begin(shot, vcpu);
 	shot->wire.time = bpf_ktime_get_ns();
 	shot->wire.period = period;
-	nested = read_amd(scratch, vcpu);
+	nested = regs_at_event(&scratch->regs, vcpu, &shot->wire.regs);
 	if (nested < 0) {	/* the VM is going away */
 		count(vcpu->vm, COUNT_HOST);
 		return;
 	}
 	shot->wire.event_pc = shot->wire.regs.pc;
 	finish(shot, vcpu, nested);
-}
-
-/* The pc at the event, where it can be read there; else 0. */
-static __always_inline u64 event_pc(const struct capture_vcpu *vcpu)
-{
-	const struct vcpu_svm *svm = (const struct vcpu_svm *)vcpu->kvm_vcpu;
-	u64 pc = 0;
-
-	if (!amd || !bpf_core_type_exists(struct vcpu_svm))
-		return 0;
-	bpf_probe_read_kernel(&pc, sizeof(pc), (char *)BPF_CORE_READ(svm, vmcb) + VMCB_SAVE +
-			      __builtin_offsetof(struct vmcb_save, rip));
-	return pc;
 }
 
 /*
@@ -297,37 +262,10 @@ static __always_inline void take_deferred(struct capture_vcpu *vcpu, u64 period)
 	}
 }
 
-/* KVM has stored the registers in @run. 0, or negative when it has not. */
-static __always_inline int read_run(struct scratch *scratch, const char *run)
-{
-	struct vcpu_regs *regs = &scratch->shot.wire.regs;
-	u64 valid = 0;
-
-	if (bpf_probe_read_kernel(&valid, sizeof(valid),
-				  run + __builtin_offsetof(struct kvm_run, kvm_valid_regs)) ||
-	    (valid & REGS_RUN_WANTED) != REGS_RUN_WANTED ||
-	    bpf_probe_read_kernel(&scratch->run, sizeof(scratch->run),
-				  run + __builtin_offsetof(struct kvm_run, s.regs)))
-		return -1;
-	regs_set_kvm_regs(regs, &scratch->run.regs);
-	regs_set_kvm_sregs(regs, &scratch->run.sregs);
-	return 0;
-}
-
-static __always_inline int nested_intel(const struct capture_vcpu *vcpu)
-{
-	struct vcpu_vmx *vmx = (struct vcpu_vmx *)vcpu->kvm_vcpu;
-
-	if (amd || !bpf_core_type_exists(struct vcpu_vmx))
-		return 0;
-	return BPF_CORE_READ(vmx, loaded_vmcs) != __builtin_preserve_access_index(&vmx->vmcs01);
-}
-
 /* The sample for the event that was noted. */
 static __always_inline void take_pending(struct capture_vcpu *vcpu)
 {
 	struct scratch *scratch = take_scratch(SCRATCH_EXIT);
-	struct kvm_vcpu *kvm_vcpu = (struct kvm_vcpu *)vcpu->kvm_vcpu;
 	struct shot *shot;
 	int nested;
 
@@ -338,9 +276,8 @@ static __always_inline void take_pending(struct capture_vcpu *vcpu)
 	shot->wire.time = vcpu->pending_time;
 	shot->wire.period = vcpu->pending_period;
 	shot->wire.event_pc = vcpu->pending_pc;
-	/* First what kvm_run lacks: LSTAR and the other GS base. */
-	nested = amd ? read_amd(scratch, vcpu) : nested_intel(vcpu);
-	if (nested < 0 || read_run(scratch, (const char *)BPF_CORE_READ(kvm_vcpu, run))) {
+	nested = regs_at_exit(&scratch->regs, vcpu, &shot->wire.regs);
+	if (nested < 0) {
 		count(vcpu->vm, COUNT_LOST_EXIT);
 		return;
 	}

@@ -18,10 +18,44 @@ struct kvm {
 	struct kvm_memslots *memslots[1];
 } HOST_TYPE;
 
+#ifdef __TARGET_ARCH_arm64
+
+#include "bpf/regs-arm64.h"
+
+/* Of those there are, the ones that are read; values are the running kernel's. */
+enum vcpu_sysreg {
+	SCTLR_EL1,
+	TTBR0_EL1,
+	TTBR1_EL1,
+	TCR_EL1,
+	VBAR_EL1,
+	TPIDR_EL0,
+	TPIDR_EL1,
+	SP_EL1,
+	ELR_EL1,
+};
+
+struct kvm_cpu_context {
+	struct regs_arm64 regs;		/* a struct user_pt_regs */
+	u64 sys_regs[1];
+} HOST_TYPE;
+
+struct kvm_vcpu_arch {
+	struct kvm_cpu_context ctxt;
+} HOST_TYPE;
+
+#else
+
 struct kvm_vcpu_arch {
 	unsigned long regs[16];		/* by the x86 instruction set's numbers */
 	unsigned long cr3;
 	u8 handling_intr_from_guest;
+} HOST_TYPE;
+
+#endif
+
+struct task_struct {
+	unsigned int flags;
 } HOST_TYPE;
 
 struct kvm_run;

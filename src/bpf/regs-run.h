@@ -10,6 +10,8 @@
 
 #include "bpf/regs.h"
 
+#ifdef KVM_SYNC_X86_REGS
+
 #define REGS_RUN_WANTED (KVM_SYNC_X86_REGS | KVM_SYNC_X86_SREGS)
 
 static inline void regs_set_kvm_regs(struct vcpu_regs *regs, const struct kvm_regs *kvm)
@@ -51,5 +53,12 @@ static inline void regs_set_kvm_sregs(struct vcpu_regs *regs, const struct kvm_s
 	/* SS.DPL is the CPL, in KVM as in hardware. */
 	regs->user = kvm->ss.dpl == 3;
 }
+
+#else
+
+/* Nothing is asked for: on arm64 they are in KVM's own memory at each exit to user space. */
+#define REGS_RUN_WANTED 0
+
+#endif
 
 #endif

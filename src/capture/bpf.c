@@ -93,7 +93,9 @@ static void configure(struct capture *capture, struct capture_bpf *skel)
 	const struct capture_event *event = &capture->options.event;
 	u32 ring = ring_size(capture->options.ring_bytes);
 
+#ifdef __x86_64__
 	skel->rodata->amd = vm_host_vendor(capture->host) == VM_VENDOR_AMD;
+#endif
 	skel->rodata->max_depth = capture->options.max_depth;
 	skel->rodata->user_stack = capture->options.user_stack;
 	skel->rodata->exclude_user = event->exclude_user;

@@ -17,9 +17,13 @@
 /* Whether KVM can store the registers in kvm_run: since 4.17 on x86, not for protected guests. */
 static bool kvm_syncs_registers(void)
 {
-	_cleanup_close_ int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
-	int mask = fd < 0 ? 0 : ioctl(fd, KVM_CHECK_EXTENSION, KVM_CAP_SYNC_REGS);
+	_cleanup_close_ int fd = -1;
+	int mask;
 
+	if (!REGS_RUN_WANTED)
+		return true;
+	fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+	mask = fd < 0 ? 0 : ioctl(fd, KVM_CHECK_EXTENSION, KVM_CAP_SYNC_REGS);
 	return mask > 0 && (mask & REGS_RUN_WANTED) == REGS_RUN_WANTED;
 }
 

@@ -134,16 +134,21 @@ static void cache_reset(struct page_cache *cache, const struct capture_guest *gu
 	cache->env.vm = &guest->vm;
 }
 
+#if REGS_RUN_WANTED
+
 /* -ENODATA: KVM was not asked for the registers, what stands there is old. */
-static int read_run(const struct ptrace_thread *t, struct vcpu_regs *regs, bool *ret_nested)
+static int read_regs(const struct capture *capture, const struct ptrace_thread *t,
+		     struct vcpu_regs *regs, bool *ret_nested)
 {
 	u64 run = t->thread->run_hva;
 	struct kvm_sync_regs sync;
 	u64 valid;
 	u16 flags;
-	int err = read_vmm(t->guest->pid, run + offsetof(struct kvm_run, kvm_valid_regs), &valid,
-			   sizeof(valid));
+	int err;
 
+	(void)capture;
+	err = read_vmm(t->guest->pid, run + offsetof(struct kvm_run, kvm_valid_regs), &valid,
+		       sizeof(valid));
 	if (!err && (valid & REGS_RUN_WANTED) != REGS_RUN_WANTED)
 		err = -ENODATA;
 	err = err ?:
@@ -158,6 +163,20 @@ static int read_run(const struct ptrace_thread *t, struct vcpu_regs *regs, bool 
 	return 0;
 }
 
+#else
+
+/* KVM has put the vCPU: all of it is in the host kernel's memory. */
+static int read_regs(const struct capture *capture, const struct ptrace_thread *t,
+		     struct vcpu_regs *regs, bool *ret_nested)
+{
+	const struct vm_vcpu vcpu = { .id = t->thread->id, .kvm_vcpu = t->thread->kvm_vcpu };
+
+	*ret_nested = false;
+	return capture->host ? vm_host_peek_regs(capture->host, &vcpu, regs) : -EOPNOTSUPP;
+}
+
+#endif
+
 /* What kvm_run lacks, from the host kernel's memory where that has it. */
 static void peek(struct capture *capture, struct ptrace_thread *t)
 {
@@ -166,7 +185,7 @@ static void peek(struct capture *capture, struct ptrace_thread *t)
 
 	t->peek_time = t->overflow.time;
 	t->peek_due = false;
-	if (!capture->host || vm_host_peek_regs(capture->host, &vcpu, &peeked))
+	if (!REGS_RUN_WANTED || !capture->host || vm_host_peek_regs(capture->host, &vcpu, &peeked))
 		return;
 	t->lstar = peeked.x86.lstar;
 	/* In user mode it is what GS base is in the kernel. */
@@ -176,6 +195,8 @@ static void peek(struct capture *capture, struct ptrace_thread *t)
 /* They hardly ever change, and looking is slow: it is done while the thread runs. */
 static void add_hidden_regs(struct ptrace_thread *t, struct vcpu_regs *regs)
 {
+	if (!REGS_RUN_WANTED)
+		return;
 	t->peek_due = t->overflow.time - t->peek_time >= PEEK_INTERVAL_NS;
 	regs->x86.lstar = t->lstar;
 	regs->x86.kernel_gs_base = regs->user ? t->kernel_gs_base : 0;
@@ -216,7 +237,7 @@ static bool take_shot(struct capture *capture, struct ptrace_thread *t)
 	shot->max_depth = capture->options.max_depth;
 	shot->user_stack = capture->options.user_stack;
 	shot->percpu = t->percpu;
-	err = read_run(t, &shot->wire.regs, &nested);
+	err = read_regs(capture, t, &shot->wire.regs, &nested);
 	if (err == -ENODATA)
 		capture_rearm(capture, t->guest, t->thread);
 	if (err)

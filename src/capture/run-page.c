@@ -120,7 +120,7 @@ int capture_arm(const struct capture *capture, struct capture_guest *guest,
 	struct kvm_run *run;
 	int err;
 
-	if (thread->armed)
+	if (thread->armed || !REGS_RUN_WANTED)
 		return 0;
 	if (!thread->run_hva)
 		return -EOPNOTSUPP;
@@ -164,7 +164,7 @@ void capture_disarm(const struct capture *capture, struct capture_guest *guest,
 		    struct capture_thread *thread)
 {
 	u64 ours = thread->old_valid_regs | REGS_RUN_WANTED;
-	struct kvm_run *run;
+	struct kvm_run *run = NULL;
 	int err;
 
 	if (!thread->armed)

@@ -6,10 +6,12 @@
  */
 #include "capture/tracee.h"
 
+#include <elf.h>
 #include <linux/kvm.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include "base/errors.h"
@@ -59,10 +61,15 @@ enum tracee_state tracee_check(struct tracee *tracee, bool wait)
 int tracee_in_kvm_run(const struct tracee *tracee, bool *ret)
 {
 	struct user_regs_struct regs;
+	struct iovec room = { &regs, sizeof(regs) };
 
-	if (ptrace(PTRACE_GETREGS, tracee->tid, NULL, &regs))
+	if (ptrace(PTRACE_GETREGSET, tracee->tid, (void *)NT_PRSTATUS, &room))
 		return -EFAULT;
+#ifdef __aarch64__
+	*ret = regs.regs[8] == SYS_ioctl && (u32)regs.regs[1] == KVM_RUN;
+#else
 	*ret = regs.orig_rax == SYS_ioctl && (u32)regs.rsi == KVM_RUN;
+#endif
 	return 0;
 }
 

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A vCPU on arm64 as the capture programs see it.
+ *
+ * General registers, SP_EL0, the pc and PSTATE are in memory from each exit on (__guest_exit() and
+ * __sysreg_save_el2_return_state() in arch/arm64/kvm/hyp). What is left of the guest's state, its
+ * EL1 system registers, the kernel's stack pointer among them, comes to memory at each exit, too,
+ * where the host runs in EL1; a host in EL2 (VHE) leaves it in the CPU until the vCPU is put
+ * (kvm_vcpu_put_sysregs_vhe()), which it is before it goes out to user space.
+ */
+#ifndef BPF_VCPU_ARM64_H
+#define BPF_VCPU_ARM64_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "bpf/host-types.h"
+#include "bpf/regs-arm64.h"
+#include "bpf/shared.h"
+
+#define HOST_PF_VCPU 1		/* PF_VCPU, include/linux/sched.h */
+
+/* Room for the registers as KVM has them. */
+struct regs_work {
+	struct regs_arm64 regs;
+};
+
+/*
+ * Whether the event ended guest mode of @vcpu, which this CPU has loaded. KVM has interrupts off
+ * from before it enters the guest to after it has left it, but for one moment in which it takes
+ * those that are due; just as long the task is said to run a vCPU (guest_timing_exit_irqoff()).
+ */
+static __always_inline int in_guest(struct kvm_vcpu *vcpu)
+{
+	const struct task_struct *task = (const struct task_struct *)bpf_get_current_task();
+
+	return BPF_CORE_READ(task, flags) & HOST_PF_VCPU &&
+	       BPF_CORE_READ(vcpu, cpu) == (int)bpf_get_smp_processor_id();
+}
+
+/* One system register, out of memory; 0 when it cannot be read. */
+static __always_inline u64 read_sysreg(const struct kvm_vcpu *vcpu, s64 nr)
+{
+	const char *regs = (const char *)__builtin_preserve_access_index(&vcpu->arch.ctxt.sys_regs);
+	u64 value = 0;
+
+	bpf_probe_read_kernel(&value, sizeof(value), regs + nr * 8);
+	return value;
+}
+
+/* The numbers differ between releases. */
+#define READ_SYSREG(vcpu, name) read_sysreg(vcpu, bpf_core_enum_value(enum vcpu_sysreg, name))
+
+static __always_inline int read_state(struct regs_work *work, const struct kvm_vcpu *vcpu,
+				      struct vcpu_regs *regs)
+{
+	struct arm64_system_regs *sys = &regs->arm64;
+
+	if (bpf_core_read(&work->regs, sizeof(work->regs), &vcpu->arch.ctxt.regs))
+		return -1;
+	sys->ttbr0 = READ_SYSREG(vcpu, TTBR0_EL1);
+	sys->ttbr1 = READ_SYSREG(vcpu, TTBR1_EL1);
+	sys->tcr = READ_SYSREG(vcpu, TCR_EL1);
+	sys->sctlr = READ_SYSREG(vcpu, SCTLR_EL1);
+	sys->vbar = READ_SYSREG(vcpu, VBAR_EL1);
+	sys->tpidr_el0 = READ_SYSREG(vcpu, TPIDR_EL0);
+	sys->tpidr_el1 = READ_SYSREG(vcpu, TPIDR_EL1);
+	sys->sp_el1 = READ_SYSREG(vcpu, SP_EL1);
+	sys->elr_el1 = READ_SYSREG(vcpu, ELR_EL1);
+	regs_set_arm64(regs, &work->regs);
+	return 0;
+}
+
+/* Registers at the event. 0; 1: of a nested guest; negative: not to be had. */
+static __always_inline int regs_at_event(struct regs_work *work, const struct capture_vcpu *vcpu,
+					 struct vcpu_regs *regs)
+{
+	return read_state(work, (const struct kvm_vcpu *)vcpu->kvm_vcpu, regs);
+}
+
+/* The pc at the event. */
+static __always_inline u64 event_pc(const struct capture_vcpu *vcpu)
+{
+	const struct kvm_vcpu *kvm_vcpu = (const struct kvm_vcpu *)vcpu->kvm_vcpu;
+	u64 pc = 0;
+
+	bpf_core_read(&pc, sizeof(pc), &kvm_vcpu->arch.ctxt.regs.pc);
+	return pc;
+}
+
+/* The same registers at an exit to user space, when the vCPU has been put. */
+static __always_inline int regs_at_exit(struct regs_work *work, const struct capture_vcpu *vcpu,
+					struct vcpu_regs *regs)
+{
+	return regs_at_event(work, vcpu, regs);
+}
+
+#endif
