@@ -1,20 +1,28 @@
 # The thin front of the build: Meson and Ninja do the work. `make help` lists the targets.
 # ARGS="…" reaches tests/run (make check) and the fuzz and bench runners.
 
-BUILD ?= build
+# ARCH=arm64 makes them for that architecture, and `check` its lab tests only.
+
+ARCH ?=
+BUILD ?= build$(ARCH:%=-%)
 PREFIX ?= /usr/local
 MESON_FLAGS ?=
+
+# What Meson has to know to build for ARCH; nothing without one.
+CROSS = $(if $(ARCH),root=`scripts/foreign-root $(ARCH)` && set -- --cross-file "$$root.ini" \
+	--cross-file scripts/cross-$(ARCH).ini &&)
 
 .DEFAULT_GOAL := all
 .PHONY: all packages demo check check-all asan fuzz bench lint install clean help
 
 all: packages
-	@test -f $(BUILD)/build.ninja || { meson setup $(BUILD) --prefix=$(PREFIX) $(MESON_FLAGS) && \
+	@test -f $(BUILD)/build.ninja || { $(CROSS) meson setup $(BUILD) --prefix=$(PREFIX) "$$@" $(MESON_FLAGS) && \
 		echo '$(PREFIX)' >$(BUILD)/.prefix; }
 	@ninja -C $(BUILD)
 
 packages:
 	@scripts/install-packages
+	@$(if $(ARCH),scripts/install-packages $(ARCH))
 
 demo: all
 	@KVMPROF_BUILD=$(abspath $(BUILD)) scripts/demo
@@ -49,10 +57,10 @@ install: all
 	@grep -qx '$(PREFIX)' $(BUILD)/.prefix 2>/dev/null || echo '$(PREFIX)' >$(BUILD)/.prefix
 
 clean:
-	rm -rf build build-asan build-fuzz
+	rm -rf build build-arm64 build-asan build-fuzz
 
 help:
-	@echo 'make            build'
+	@echo 'make            build; with ARCH=arm64 for arm64, in build-arm64'
 	@echo 'make demo       profile a guest in the lab, write a flame graph and a perf.data'
 	@echo 'make check      build, then unit, golden and lab tests'
 	@echo 'make check-all  the slow lab tests, too'
