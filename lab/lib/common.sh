@@ -6,6 +6,10 @@
 LAB_ERROR=125
 export LAB_ERROR
 
+# Of the lab hosts and the guests in them: of this machine, unless a lab host of another is to be made.
+LAB_ARCH=amd64
+[ "$(uname -m)" != aarch64 ] || LAB_ARCH=arm64
+
 LAB_REPO=$(dirname "$LAB_DIR")
 LAB_CACHE=${KVMPROF_LAB_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/kvmprof-lab}
 LAB_BUILD=${KVMPROF_BUILD:-$LAB_REPO/build}
@@ -36,6 +40,12 @@ need_number() {
 
 need_size() {
 	[[ $2 =~ ^[1-9][0-9]*[KMGkmg]?$ ]] || die "$1 takes a size such as 512M, not '$2'"
+}
+
+# lab_arch_arm64: from now on everything is of that architecture.
+lab_arch_arm64() {
+	export LAB_ARCH=arm64
+	LAB_BUILD=${KVMPROF_BUILD:-$LAB_REPO/build-arm64}
 }
 
 need_tools() {

@@ -42,7 +42,11 @@ done <"$lab/workloads"
 if [ -e "$lab/script" ]; then
 	chmod 755 "$lab/script"
 	echo "script: started"
-	setsid "$lab/script" >/dev/ttyS1 2>&1
+	case $(uname -m) in
+	x86_64) output=/dev/ttyS1 ;;
+	*) output=/dev/ttyS0 ;; # its console is another kind of line
+	esac
+	setsid "$lab/script" >"$output" 2>&1
 	echo "script: ended, exit status $?"
 fi
 while :; do

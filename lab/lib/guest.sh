@@ -111,6 +111,23 @@ guest_check() {
 		[ "${#guest_modules[@]}${opt[root]-}" = 0 ] ||
 			die "--root and --module need a lab kernel"
 	fi
+	[ "$LAB_ARCH" = amd64 ] || [ -z "${opt[hotplug]-}" ] ||
+		die "--hotplug is not available in an arm64 lab host"
+}
+
+# guest_machine: prints QEMU and its machine, one word a line. The kernel's own console is the first
+# serial line, `output` the second.
+guest_machine() {
+	case $LAB_ARCH in
+	amd64)
+		printf '%s\n' qemu-system-x86_64 -machine q35,accel=kvm -bios qboot.rom \
+			-serial chardev:console -serial chardev:output
+		;;
+	*)
+		printf '%s\n' qemu-system-aarch64 -machine virt,accel=kvm,gic-version=3 \
+			-serial chardev:console -device pci-serial,chardev=output
+		;;
+	esac
 }
 
 # guest_folder_new NAME: print the fresh state folder of a guest that is to be.
@@ -167,8 +184,8 @@ guest_tree() {
 # guest_launch NAME DIR INITRD
 guest_launch() {
 	local name=$1 dir=$2 initrd=$3 vmlinuz=${opt[kernel]} smp=${opt[cpus]} mem=${opt[mem]-}
-	local append=${opt[append]-}
-	local -a devices=() extra=()
+	local append="quiet panic=-1 ${opt[append]-}"
+	local -a machine devices=() extra=()
 
 	if kernel_known "$vmlinuz"; then
 		vmlinuz=$(kernel_dir "$vmlinuz")/boot/vmlinuz-$(kernel_release "$vmlinuz")
@@ -183,19 +200,24 @@ guest_launch() {
 		devices=(-virtfs "$(share_option / root readonly=on)"
 			-virtfs "$(share_option "$dir/out" out)")
 	fi
-	# The kernel looks for devices on 256 buses, and each look is an exit of a nested guest.
-	[ -n "${opt[qemu]-}" ] || append="pci=lastbus=0 $append"
+	if [ "$LAB_ARCH" = amd64 ]; then
+		append="console=ttyS0 $append"
+		# The kernel looks for devices on 256 buses, and each look is an exit of a nested guest.
+		[ -n "${opt[qemu]-}" ] || append="pci=lastbus=0 $append"
+	else
+		append="console=ttyAMA0 $append"
+	fi
+	mapfile -t machine < <(guest_machine)
 	read -ra extra <<<"${opt[qemu]-}"
 	# With -daemonize, QEMU's errors reach its log only when there is a trace file, too.
-	qemu-system-x86_64 -name "$name,debug-threads=on" \
-		-machine q35,accel=kvm -cpu host -smp "$smp" -m "$mem" \
-		-nodefaults -no-user-config -display none -no-reboot -bios qboot.rom \
-		-chardev "file,id=console,path=$dir/console.log" -serial chardev:console \
-		-chardev "file,id=output,path=$dir/output.log" -serial chardev:output \
+	"${machine[@]}" -name "$name,debug-threads=on" -cpu host -smp "$smp" -m "$mem" \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-chardev "file,id=console,path=$dir/console.log" \
+		-chardev "file,id=output,path=$dir/output.log" \
 		-qmp "unix:$dir/qmp,server=on,wait=off" -pidfile "$dir/pid" -daemonize \
 		-D "$dir/trace.log" -trace enable=runstate_set \
 		-kernel "$vmlinuz" -initrd "$initrd" \
-		-append "console=ttyS0 quiet panic=-1 $append" \
+		-append "$append" \
 		"${devices[@]}" "${extra[@]}" </dev/null >"$dir/qemu.log" 2>&1 ||
 		die "QEMU did not start: $(head -n 1 "$dir/qemu.log")"
 }

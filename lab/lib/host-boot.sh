@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # /init of the lab host: the outer machine's root, read-only, below a tmpfs overlay.
-# The shares are `root` and `io`; the latter holds the job and takes its results.
+# The shares are `root` and `io`; the latter holds the job and takes its results. A lab host of
+# another architecture has `arch`, too: that one's user land, which goes before the outer machine's.
 
 fail() {
 	echo "lab host: $*" >/dev/console
@@ -16,12 +17,20 @@ for module in /modules/*; do
 	insmod "$module" || fail "cannot load $module"
 done
 
-mkdir -p /lower /overlay /new
+mkdir -p /lower /arch /overlay /new
 mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=loose,ro root /lower ||
 	fail "no root share"
+lower=/lower
+case $(cat /proc/cmdline) in
+*lab.arch*)
+	mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=loose,ro arch /arch ||
+		fail "no arch share"
+	lower=/arch:/lower
+	;;
+esac
 mount -t tmpfs -o size=75% tmpfs /overlay
 mkdir /overlay/upper /overlay/work
-mount -t overlay -o lowerdir=/lower,upperdir=/overlay/upper,workdir=/overlay/work overlay /new ||
+mount -t overlay -o "lowerdir=$lower",upperdir=/overlay/upper,workdir=/overlay/work overlay /new ||
 	fail "no overlay"
 mount --move /dev /new/dev
 mount --move /proc /new/proc

@@ -6,11 +6,13 @@ set -uo pipefail
 
 io=/run/kvmprof-lab/io
 
-# Ends QEMU at once, by its isa-debug-exit device.
+# Ends QEMU at once; on x86 by its isa-debug-exit device.
 power_off() {
 	sync -f "$io"
-	printf '\1' | dd of=/dev/port bs=1 seek=$((0xf4)) status=none
-	sleep 5
+	if [ -c /dev/port ]; then
+		printf '\1' | dd of=/dev/port bs=1 seek=$((0xf4)) status=none
+		sleep 5
+	fi
 	echo o >/proc/sysrq-trigger
 	sleep 60
 }
@@ -81,9 +83,20 @@ feel_pulse() {
 	[ -z "$irq" ] || echo "$2" >"/proc/irq/$irq/smp_affinity_list"
 }
 
-set_up() {
+# What an emulated x86 processor needs; see README.md.
+steady() {
 	local cpu
 
+	hold
+	for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do
+		[ ! -e "$cpu" ] || echo 1 >"$cpu"
+	done
+	feel_pulse ttyS1 0
+	[ "$(nproc)" -lt 2 ] || feel_pulse ttyS2 1
+	: >"$io/beat"
+}
+
+set_up() {
 	export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 	mount -t debugfs debugfs /sys/kernel/debug
 	mount -t tracefs tracefs /sys/kernel/tracing
@@ -104,13 +117,7 @@ set_up() {
 		mkdir -p /run/kvmprof-lab/out
 		mount -t 9p -o trans=virtio,version=9p2000.L,msize=512000,cache=none out /run/kvmprof-lab/out
 	fi
-	hold
-	for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do
-		[ ! -e "$cpu" ] || echo 1 >"$cpu"
-	done
-	feel_pulse ttyS1 0
-	[ "$(nproc)" -lt 2 ] || feel_pulse ttyS2 1
-	: >"$io/beat"
+	[ "$(uname -m)" != x86_64 ] || steady
 	mount_tmp
 	[ -c /dev/kvm ]
 }

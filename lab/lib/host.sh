@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# The lab host: a QEMU TCG machine with SVM that shares this machine's root file system.
+# The lab host: a QEMU TCG machine with SVM, or an arm64 one with EL2, that shares this machine's root
+# file system.
 
 # No EPYC model: it asks for what TCG cannot do and complains. No xsave, and so no AVX: with it a
 # 6.1 kernel hangs as it boots under TCG of QEMU 7.2.
@@ -14,6 +15,10 @@ HOST_COMMAND_LINE+=" no_timer_check"
 HOST_COMMAND_LINE+=" maxcpus=1"
 HOST_COMMAND_LINE+=" rcupdate.rcu_cpu_stall_timeout=60 sysctl.kernel.panic_on_rcu_stall=1"
 
+# The same for arm64.
+HOST_COMMAND_LINE_ARM64="console=ttyAMA0 loglevel=4 panic=-1 oops=panic mitigations=off nokaslr"
+HOST_COMMAND_LINE_ARM64+=" rcupdate.rcu_cpu_stall_timeout=60 sysctl.kernel.panic_on_rcu_stall=1 lab.arch"
+
 host_usage() {
 	cat <<'EOT'
 Usage: lab/lab run [options] -- CMD…
@@ -21,10 +26,10 @@ Usage: lab/lab run [options] -- CMD…
 Boots a lab host, runs CMD in it in this directory with this machine's files (changes are lost),
 and returns its exit status. CMD is root and reads nothing from stdin.
 
-  --host amd          which lab host (amd only)
+  --host HOST         which lab host: amd (default), arm64-vhe or arm64-nvhe
   --kernel VERSION    6.1 (default) or 6.12
-  --cpus N            default 2
-  --mem SIZE          default 8G; holds the guests and every file that CMD writes
+  --cpus N            default 2, on arm64 1
+  --mem SIZE          default 8G, on arm64 4G; holds the guests and every file that CMD writes
   --timeout S         give up after S seconds (default 600)
   --out DIR           share DIR; CMD finds it writable at $LAB_OUT. It cannot be mapped shared:
                       let perf write to /tmp and copy
@@ -74,7 +79,7 @@ host_write_job() {
 	: >"$dir/shares"
 	echo "$LAB_DIR/lib/host-init.sh" >"$dir/init"
 	echo "$modules" >"$dir/modules"
-	for module in "${LAB_HOST_MODULES[@]}"; do
+	host_modules | while read -r module; do
 		modprobe -d "${modules%/lib/modules/*}" -S "${modules##*/}" --show-depends "$module"
 	done | sed -n "s|^insmod $modules/\([^ ]*\).*|\1|p" | sort -u >"$dir/loaded"
 	pwd -P >"$dir/cwd"
@@ -91,11 +96,50 @@ host_write_job() {
 	} >"$dir/environment"
 }
 
+# host_choose HOST: sets what differs between the lab hosts.
+host_choose() {
+	case $1 in
+	amd)
+		[ "$(uname -m)" = x86_64 ] || die "lab host '$1' needs an x86-64 machine"
+		host_cpus=2 host_mem=8G
+		;;
+	arm64-vhe | arm64-nvhe)
+		lab_arch_arm64
+		host_cpus=1 host_mem=4G
+		"$LAB_REPO/scripts/install-packages" arm64 ||
+			die "lab host '$1' needs more packages"
+		;;
+	*) die "unknown lab host '$1' (see lab/lab run --help)" ;;
+	esac
+}
+
+# host_machine HOST FEATURES: prints QEMU and its machine, one word a line.
+host_machine() {
+	local host=$1 features=$2 cpu=neoverse-n1
+	local -a qemu
+
+	if [ "$host" = amd ]; then
+		# An unpacked kernel boots by its PVH entry and has nothing to decompress: seconds, under TCG.
+		read -ra qemu <<<"${KVMPROF_LAB_QEMU:-qemu-system-x86_64}"
+		printf '%s\n' "${qemu[@]}" -machine q35 -cpu "$HOST_CPU$features" \
+			-chardev "pipe,id=pulse0,path=$host_scratch/pulse0" \
+			-chardev "pipe,id=pulse1,path=$host_scratch/pulse1" \
+			-device isa-serial,chardev=pulse0,index=1 \
+			-device isa-serial,chardev=pulse1,index=2,irq=5 \
+			-device isa-debug-exit,iobase=0xf4,iosize=1
+		return
+	fi
+	# The former has the virtualization host extensions, the latter is older.
+	[ "$host" = arm64-vhe ] || cpu=cortex-a57
+	printf '%s\n' qemu-system-aarch64 -machine virt,virtualization=on,gic-version=3 \
+		-cpu "$cpu$features" \
+		-virtfs "$(share_option "$("$LAB_REPO/scripts/foreign-root" arm64)" arch readonly=on)"
+}
+
 host_run() {
-	local host=amd kernel=6.1 cpus=2 mem=8G timeout=600 out='' console='' features='' append=''
-	local dir release image status tail_out tail_err log
-	local -a shares lab_qemu
-	read -ra lab_qemu <<<"${KVMPROF_LAB_QEMU:-qemu-system-x86_64}"
+	local host=amd kernel=6.1 cpus='' mem='' timeout=600 out='' console='' features='' append=''
+	local dir release image status tail_out tail_err log host_cpus host_mem
+	local -a shares machine
 
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -116,9 +160,8 @@ host_run() {
 		shift
 	done
 	[ $# -gt 0 ] || die "no command to run (see lab/lab run --help)"
-	[ "$host" = amd ] || die "lab host '$host' is not available yet"
-	[ "$(uname -m)" = x86_64 ] || die "lab host '$host' needs an x86-64 machine"
-	need_tools qemu-system-x86_64 setpriv tail timeout
+	host_choose "$host"
+	need_tools setpriv tail timeout
 	prepare_all
 	dir=$(kernel_dir "$kernel")
 	release=$(cat "$dir/release")
@@ -140,20 +183,16 @@ host_run() {
 	fi
 
 	mkfifo "$host_scratch"/{pulse0.in,pulse0.out,pulse1.in,pulse1.out,never}
-	# An unpacked kernel boots by its PVH entry and has nothing to decompress: seconds, under TCG.
+	mapfile -t machine < <(host_machine "$host" "$features")
+	append="$([ "$host" = amd ] && echo "$HOST_COMMAND_LINE" || echo "$HOST_COMMAND_LINE_ARM64") $append"
 	# Whatever becomes of this script, `timeout` ends QEMU.
 	setpriv --pdeathsig TERM timeout --kill-after 3 "$timeout" \
-		"${lab_qemu[@]}" -machine q35 -accel tcg,thread=multi,tb-size=1024 \
-		-cpu "$HOST_CPU$features" -smp "$cpus" -m "$mem" \
+		"${machine[@]}" -accel tcg,thread=multi,tb-size=1024 \
+		-smp "${cpus:-$host_cpus}" -m "${mem:-$host_mem}" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-serial "file:$host_scratch/console.log" \
-		-chardev "pipe,id=pulse0,path=$host_scratch/pulse0" \
-		-chardev "pipe,id=pulse1,path=$host_scratch/pulse1" \
-		-device isa-serial,chardev=pulse0,index=1 \
-		-device isa-serial,chardev=pulse1,index=2,irq=5 \
-		-device isa-debug-exit,iobase=0xf4,iosize=1 \
 		-kernel "$dir/vmlinux" -initrd "$image" \
-		-append "$HOST_COMMAND_LINE $append" \
+		-append "$append" \
 		"${shares[@]}" </dev/null >"$host_scratch/qemu.log" 2>&1 &
 	host_pid=$!
 	host_beat "$host_pid" &

@@ -2,8 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Boot images (initramfs), cached under the hash of all that is in them.
 
-LAB_HOST_MODULES=(virtio_pci 9p 9pnet_virtio overlay kvm_amd)
 LAB_ROOT_MODULES=(virtio_pci 9p 9pnet_virtio overlay)
+
+# host_modules: those of a lab host, one a line. On arm64 KVM is built in.
+host_modules() {
+	printf '%s\n' "${LAB_ROOT_MODULES[@]}"
+	[ "$LAB_ARCH" != amd64 ] || echo kvm_amd
+}
 
 # tree_pack DIR: the folder as an archive that the kernel unpacks, on stdout.
 tree_pack() {
@@ -33,13 +38,23 @@ tree_modules() {
 	done
 }
 
+# The statically linked one of the architecture at hand.
+busybox_path() {
+	if [ "$LAB_ARCH" = amd64 ] || [ "$(uname -m)" = aarch64 ]; then
+		type -P busybox || die "no busybox (package busybox-static)"
+	else
+		echo "$("$LAB_REPO/scripts/foreign-root" "$LAB_ARCH")/bin/busybox"
+	fi
+}
+
 tree_busybox() {
 	local dir=$1 busybox applet
 
-	busybox=$(type -P busybox) || die "no busybox (package busybox-static)"
+	busybox=$(busybox_path)
 	mkdir -p "$dir"/{bin,dev,proc,sys,tmp}
 	cp "$busybox" "$dir/bin/busybox"
-	for applet in $("$busybox" --list); do
+	# Names only: this machine's has the same, and runs here.
+	for applet in $(busybox --list); do
 		[ -e "$dir/bin/$applet" ] || ln -s busybox "$dir/bin/$applet"
 	done
 }
@@ -65,11 +80,12 @@ image_build() {
 # image_get NAME INIT VERSION MODULE…: print the image's path; build it where it is missing.
 # VERSION is only looked at when there are modules.
 image_get() {
-	local name=$1 init=$2 version=$3 release=none key out
+	local name=$1 init=$2 version=$3 release=none busybox key out
 	shift 3
 
 	[ $# -eq 0 ] || release=$(kernel_release "$version")
-	key=$({ cat "$init" "$LAB_DIR/lib/images.sh" "$(type -P busybox)"; echo "$release $*"; } |
+	busybox=$(busybox_path)
+	key=$({ cat "$init" "$LAB_DIR/lib/images.sh" "$busybox"; echo "$release $*"; } |
 		sha256sum | cut -c 1-16)
 	out=$LAB_CACHE/images/$name-$key.cpio
 	if [ ! -e "$out" ]; then
@@ -85,7 +101,10 @@ image_get() {
 
 # The lab host's image.
 image_host() {
-	image_get "host-$1" "$LAB_DIR/lib/host-boot.sh" "$1" "${LAB_HOST_MODULES[@]}"
+	local -a modules
+
+	mapfile -t modules < <(host_modules)
+	image_get "host-$1" "$LAB_DIR/lib/host-boot.sh" "$1" "${modules[@]}"
 }
 
 # A guest without modules: one image for every kernel.

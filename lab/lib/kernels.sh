@@ -1,7 +1,26 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Debian kernels, fetched once as packages and unpacked in the cache:
-# $LAB_CACHE/kernels/VERSION/{release,vmlinux,boot/vmlinuz-RELEASE,lib/modules/RELEASE}.
+# $LAB_CACHE/kernels/VERSION/{release,vmlinux,boot/vmlinuz-RELEASE,lib/modules/RELEASE}; those of
+# other architectures than amd64 are in a folder of its name beside them.
+
+kernels_folder() {
+	case $LAB_ARCH in
+	amd64) echo "$LAB_CACHE/kernels" ;;
+	*) echo "$LAB_CACHE/kernels/$LAB_ARCH" ;;
+	esac
+}
+
+# kernel_apt get|cache ARGS…: the package tools, for the architecture at hand.
+kernel_apt() {
+	local tool=$1
+	shift
+
+	case $LAB_ARCH in
+	amd64) "apt-$tool" -q -o APT::Sandbox::User=root "$@" ;;
+	*) "$LAB_REPO/scripts/foreign-root" "$LAB_ARCH" "${tool/get/apt}" "$@" ;;
+	esac
+}
 
 kernel_known() {
 	local version
@@ -14,9 +33,10 @@ kernel_known() {
 # The package that holds kernel VERSION in its generic flavour: the cloud flavour has no 9p.
 kernel_package() {
 	case $1 in
-	6.1) apt-cache depends linux-image-amd64 | awk '$1 == "Depends:" { print $2; exit }' ;;
+	6.1) kernel_apt cache depends "linux-image-$LAB_ARCH" | awk '$1 == "Depends:" { print $2; exit }' ;;
 	*)
-		apt-cache search --names-only "^linux-image-${1//./\\.}\\.[0-9]+\\+deb12-amd64\$" |
+		kernel_apt cache search --names-only \
+			"^linux-image-${1//./\\.}\\.[0-9]+\\+deb12-$LAB_ARCH\$" |
 			awk '{ print $1 }' | sort -V | tail -n 1
 		;;
 	esac
@@ -24,7 +44,7 @@ kernel_package() {
 
 # package_download FOLDER PACKAGE
 package_download() {
-	[ -n "$2" ] && (cd "$1" && apt-get -q -o APT::Sandbox::User=root download "$2") >&2
+	[ -n "$2" ] && (cd "$1" && kernel_apt get download "$2") >&2
 }
 
 kernel_download() {
@@ -33,7 +53,7 @@ kernel_download() {
 	package=$(kernel_package "$version")
 	! package_download "$folder" "$package" || return 0
 	# No package lists yet, or ones so old that the mirror has moved on.
-	apt-get -q update >&2 || die "cannot fetch kernel $version: apt-get update failed"
+	kernel_apt get update >&2 || die "cannot fetch kernel $version: apt-get update failed"
 	package=$(kernel_package "$version")
 	[ -n "$package" ] || die "no Debian package of kernel $version"
 	package_download "$folder" "$package" || die "cannot download $package"
@@ -66,8 +86,8 @@ kernel_fetch() {
 	local version=$1 temp release
 
 	need_tools apt-get apt-cache dpkg-deb depmod xz zstd
-	note "fetching kernel $version"
-	temp=$(mktemp -d "$LAB_CACHE/kernels/.fetch.XXXXXX")
+	note "fetching kernel $version of $LAB_ARCH"
+	temp=$(mktemp -d "$(kernels_folder)/.fetch.XXXXXX")
 	# shellcheck disable=SC2064 # the folder of now
 	trap "rm -rf '$temp'" EXIT
 	mkdir "$temp/deb" "$temp/root"
@@ -75,23 +95,28 @@ kernel_fetch() {
 	dpkg-deb -x "$temp"/deb/*.deb "$temp/root"
 	release=$(ls "$temp/root/lib/modules")
 	depmod -b "$temp/root" "$release"
-	vmlinuz_unpack "$temp/root/boot/vmlinuz-$release" >"$temp/root/vmlinux"
+	case $LAB_ARCH in
+	amd64) vmlinuz_unpack "$temp/root/boot/vmlinuz-$release" >"$temp/root/vmlinux" ;;
+	*) ln -s "boot/vmlinuz-$release" "$temp/root/vmlinux" ;;
+	esac
 	echo "$release" >"$temp/root/release"
 	chmod 755 "$temp/root"
-	mv -T "$temp/root" "$LAB_CACHE/kernels/$version"
+	mv -T "$temp/root" "$(kernels_folder)/$version"
 }
 
 # Print the folder of kernel VERSION; fetch it first where it is missing.
 kernel_dir() {
-	local version=$1 dir=$LAB_CACHE/kernels/$1
+	local version=$1 store dir
 
+	store=$(kernels_folder)
+	dir=$store/$version
 	kernel_known "$version" || die "unknown kernel '$version' (known: ${LAB_KERNELS[*]})"
 	if [ ! -e "$dir/vmlinux" ]; then
-		mkdir -p "$LAB_CACHE/kernels"
+		mkdir -p "$store"
 		(
 			flock 9
 			[ -e "$dir/vmlinux" ] || kernel_fetch "$version"
-		) 9>"$LAB_CACHE/kernels/.lock"
+		) 9>"$store/.lock"
 	fi
 	echo "$dir"
 }

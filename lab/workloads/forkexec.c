@@ -35,7 +35,7 @@ TREE static void spawn_exec(const char *path)
 
 TREE static void spawn(const char *path)
 {
-	int pid = must("fork", sys(fork));
+	int pid = must("fork", sys_fork());
 
 	if (!pid)
 		spawn_exec(path);

@@ -62,7 +62,7 @@ TREE static void storm_fork(void *arg)
 {
 	(void)arg;
 	for (;;) {
-		int pid = must("fork", sys(fork));
+		int pid = must("fork", sys_fork());
 
 		if (!pid)
 			work_exit(0);
@@ -76,7 +76,7 @@ TREE static void storm_exec(void *arg)
 	char *envp[] = { NULL };
 
 	for (;;) {
-		int pid = must("fork", sys(fork));
+		int pid = must("fork", sys_fork());
 
 		if (!pid) {
 			sys(execve, arg, argv, envp);

@@ -250,7 +250,7 @@ void set_name(const char *name)
 
 void process_start(const char *name, void (*fn)(void *), void *arg)
 {
-	if (must("fork", sys(fork)))
+	if (must("fork", sys_fork()))
 		return;
 	sys(prctl, PR_SET_PDEATHSIG, SIGKILL);
 	set_name(name);
@@ -281,7 +281,7 @@ const char *program_path(void)
 {
 	static char path[256];
 
-	must("readlink", sys(readlink, "/proc/self/exe", path, sizeof(path) - 1));
+	must("readlink", sys_readlink("/proc/self/exe", path, sizeof(path) - 1));
 	return path;
 }
 

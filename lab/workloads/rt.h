@@ -34,11 +34,15 @@ _Noreturn void work_wait(void);
  * In a function that calls no other: have GCC set up its frame all the same. Otherwise a chain of
  * frame pointers misses the caller, as the stack's top is not yet a frame of the leaf's.
  */
+#ifdef __aarch64__
+#define LEAF_FRAME() ((void)0)	/* it does */
+#else
 #define LEAF_FRAME()                                \
 	do {                                        \
 		register void *sp asm("rsp");       \
 		asm volatile("" : "+r"(sp));        \
 	} while (0)
+#endif
 
 /* One calibrated loop of N rounds, inlined: its caller is the leaf. */
 static inline __attribute__((always_inline)) unsigned long burn(unsigned long n)

@@ -47,7 +47,7 @@ TREE static void tick_timers(void *arg)
 		must("epoll_ctl", sys(epoll_ctl, epoll, EPOLL_CTL_ADD, event.data, &event));
 	}
 	for (;;) {
-		n = must("epoll_wait", sys(epoll_wait, epoll, events, TIMERS, -1));
+		n = must("epoll_wait", sys_epoll_wait(epoll, events, TIMERS, -1));
 		for (i = 0; i < n; i++)
 			sys(read, events[i].data, &expirations, sizeof(expirations));
 		for (ticks += n; ticks >= 64; ticks -= 64)
