@@ -2,9 +2,13 @@
 /* What a VMM may write about itself in /proc: command line, signals, mappings. */
 #include <string.h>
 
+#include "vm/vmm-kinds.h"
+#include "vm/vmm-name.h"
 #include "vm/vmm.h"
 
-static const char *const kinds[] = { "qemu", "firecracker", "crosvm", "kvmtool", "none" };
+static const char *const programs[] = {
+	"qemu", "firecracker", "crosvm", "cloud-hypervisor", "lkvm",
+};
 
 static void require(bool condition)
 {
@@ -12,21 +16,31 @@ static void require(bool condition)
 		abort();
 }
 
-static void check_name(const char *text, size_t size)
+static void check_one_name(const char *name, bool found)
 {
-	char name[VM_NAME_LEN];
+	if (found)
+		require(name[0] && strnlen(name, VM_NAME_LEN) < VM_NAME_LEN);
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (vmm_parse_name(kinds[i], text, size, name, sizeof(name)))
-			require(name[0] && strnlen(name, sizeof(name)) < sizeof(name));
+static void check_names(const char *text, size_t size)
+{
+	char name[VM_NAME_LEN] = "";
+
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+		check_one_name(name, vmm_name_from_cmdline(vmm_kind_find(programs[i], NULL), text,
+							   size, name, sizeof(name)));
+	check_one_name(name, vmm_name_from_socket(text, name, sizeof(name)));
+	check_one_name(name, vmm_name_from_cgroup(text, name, sizeof(name)));
 }
 
 static void check_kick(const char *text)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
-		int number = vmm_find_kick(kinds[i], vmm_parse_caught(text));
+	u64 caught = vmm_parse_caught(text);
 
-		require(number == 0 || number == 10 || number == 34 || number == 35);
+	for (size_t i = 0; i < ARRAY_SIZE(programs); i++) {
+		int number = vmm_kind_kick(vmm_kind_find(programs[i], NULL), caught);
+
+		require(number == 0 || (caught >> (number - 1) & 1));
 	}
 }
 
@@ -51,9 +65,9 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	memcpy(text, data, size);
 	text[size] = '\0';
-	check_name(text, size);
+	check_names(text, size);
 	check_kick(text);
-	vmm_kind_name(text);
+	vmm_kind_find(text, text);
 	check_run_pages(text);
 	free(text);
 	return 0;

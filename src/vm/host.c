@@ -401,7 +401,6 @@ static int load_vm(struct vm_host *host, struct vm *vm)
 {
 	int err = proc_start_time(&host->proc, vm->pid, &vm->start_time);
 
-	err = err ?: vmm_identify(&host->proc, vm);
 	if (err)
 		return err;
 	err = -EAGAIN;
@@ -412,7 +411,8 @@ static int load_vm(struct vm_host *host, struct vm *vm)
 	check_threads(host, vm);
 	count_memory(vm);
 	vm->confidential = vm->confidential_kind;
-	return vmm_find_run_pages(&host->proc, vm);
+	err = vmm_identify(&host->proc, vm);
+	return err ?: vmm_find_run_pages(&host->proc, vm);
 }
 
 static int add_vm(struct vm_host *host, const struct found_vm *found, struct vm_list *list)

@@ -58,78 +58,13 @@ static int teardown(void **state)
 	return system(command);
 }
 
-#define NAME(vmm, args) name_of((vmm), (args), sizeof(args) - 1)
-
-static const char *name_of(const char *vmm, const char *args, size_t size)
-{
-	static char name[VM_NAME_LEN];
-
-	return vmm_parse_name(vmm, args, size, name, sizeof(name)) ? name : NULL;
-}
-
-static void test_names(void **state)
-{
-	(void)state;
-	assert_string_equal(NAME("qemu", "qemu\0-name\0guest=web1,debug-threads=on\0-m\0"), "web1");
-	assert_string_equal(NAME("qemu", "qemu\0-m\0001G\0-name\0web2\0"), "web2");
-	assert_string_equal(NAME("qemu", "qemu\0--name\0web3,process=x\0"), "web3");
-	assert_string_equal(NAME("qemu", "qemu\0-name\0debug-threads=on,guest=a,,b\0"), "a,b");
-	assert_string_equal(NAME("qemu", "qemu\0-name\0a,,b,,,process=x\0"), "a,b,");
-	assert_null(NAME("qemu", "qemu\0-name\0debug-threads=on\0"));
-	assert_null(NAME("qemu", "qemu\0-name\0"));
-	assert_null(NAME("qemu", "qemu\0-name"));
-	assert_null(NAME("qemu", "-name\0first\0"));
-	assert_null(NAME("qemu", ""));
-	assert_string_equal(NAME("firecracker", "fc\0--api-sock\0/x\0--id\0i-1234\0"), "i-1234");
-	assert_string_equal(NAME("firecracker", "fc\0--id=a,b\0"), "a,b");
-	assert_null(NAME("firecracker", "fc\0--identity\0x\0"));
-	assert_string_equal(NAME("crosvm", "crosvm\0run\0--name=vm0\0"), "vm0");
-	assert_string_equal(NAME("kvmtool", "lkvm\0run\0-n\0test\0"), "test");
-	assert_null(NAME("cloud-hypervisor", "ch\0--kernel\0x\0"));
-	assert_null(NAME("unknown", "x\0-name\0y\0"));
-}
-
-static void test_long_name(void **state)
-{
-	char args[1024] = "qemu\0-name\0guest=";
-	const char *name;
-
-	(void)state;
-	memset(args + 17, 'n', 600);
-	name = name_of("qemu", args, 17 + 600 + 1);
-	assert_int_equal(strlen(name), VM_NAME_LEN - 1);
-}
-
-static void test_kinds(void **state)
-{
-	(void)state;
-	assert_string_equal(vmm_kind_name("qemu-system-x86_64"), "qemu");
-	assert_string_equal(vmm_kind_name("qemu-kvm"), "qemu");
-	assert_string_equal(vmm_kind_name("firecracker-v1.7.0"), "firecracker");
-	assert_string_equal(vmm_kind_name("cloud-hypervisor-static"), "cloud-hypervisor");
-	assert_string_equal(vmm_kind_name("cloud-hyperviso"), "cloud-hypervisor");
-	assert_string_equal(vmm_kind_name("lkvm-static"), "kvmtool");
-	assert_null(vmm_kind_name("kvm_selftest"));
-	assert_null(vmm_kind_name(""));
-}
-
-static void test_kicks(void **state)
+static void test_caught(void **state)
 {
 	(void)state;
 	assert_int_equal(vmm_parse_caught("Name:\tx\nSigCgt:\t00000001000058e8\n"), 0x1000058e8);
 	assert_int_equal(vmm_parse_caught("SigCgt:\t1\n"), 0);
 	assert_int_equal(vmm_parse_caught("Name:\tx\n"), 0);
 	assert_int_equal(vmm_parse_caught("\nSigCgt:\txyz"), 0);
-	/* QEMU 7.2 on Debian 12; SIGUSR1 is 10. */
-	assert_int_equal(vmm_find_kick("qemu", 0x1000058e8), 0);
-	assert_int_equal(vmm_find_kick("qemu", 0x100005ae8), SIGUSR1);
-	/* Of two C libraries. */
-	assert_int_equal(vmm_find_kick("firecracker", 0x200000000), 34);
-	assert_int_equal(vmm_find_kick("firecracker", 0x400000000), 35);
-	assert_int_equal(vmm_find_kick("firecracker", 0x200), 0);
-	assert_int_equal(vmm_find_kick("kvmtool", UINT64_MAX), 0);
-	assert_int_equal(vmm_find_kick("vmm", UINT64_MAX), 0);
-	assert_int_equal(vmm_find_kick("qemu", 0), 0);
 }
 
 static void add_vcpus(struct vm *vm, u32 nr)
@@ -212,6 +147,48 @@ static void test_identify(void **state)
 	assert_int_equal(vmm_identify(&proc, &vm), -ESRCH);
 }
 
+/* A VMM that is a library has its user's name, and is known by its threads. */
+static void test_identify_by_thread(void **state)
+{
+	static const char args[] = "/usr/bin/containerd-shim-kata-v2\0-id\0box1\0";
+	struct vm vm = { .pid = 10 };
+
+	(void)state;
+	put_process(10, "/usr/bin/containerd-shim-kata-v2", "x\n", args, sizeof(args) - 1);
+	put("10/task/15/comm", "fc_vcpu 0\n");
+	add_vcpus(&vm, 3);
+	assert_int_equal(vmm_identify(&proc, &vm), 0);
+	assert_string_equal(vm.vmm, "containerd-shim-kata-v2");
+	assert_int_equal(vm.kick_signal, 0);
+	/* One that has not run, one that has ended. */
+	vm.vcpus.data[1].tid = 14;
+	vm.vcpus.data[2].tid = 15;
+	assert_int_equal(vmm_identify(&proc, &vm), 0);
+	assert_string_equal(vm.vmm, "libkrun");
+	assert_string_equal(vm.name, "libkrun-10");
+	assert_int_equal(vm.kick_signal, 35);
+	put("10/task/15/comm", "db_vcpu0\n");
+	assert_int_equal(vmm_identify(&proc, &vm), 0);
+	assert_string_equal(vm.vmm, "dragonball");
+	assert_string_equal(vm.name, "box1");
+	vec_deinit(&vm.vcpus);
+}
+
+static void test_identify_by_machine(void **state)
+{
+	static const char qemu[] = "/usr/bin/qemu-system-x86_64\0-S\0";
+	struct vm vm = { .pid = 10 };
+
+	(void)state;
+	put_process(10, "/usr/bin/qemu-system-x86_64", "x\n", qemu, sizeof(qemu) - 1);
+	put("10/cgroup", "0::/machine.slice/machine-qemu\\x2d3\\x2dweb.scope/libvirt/emulator\n");
+	assert_int_equal(vmm_identify(&proc, &vm), 0);
+	assert_string_equal(vm.name, "web");
+	put("10/cgroup", "0::/system.slice/x.service\n");
+	assert_int_equal(vmm_identify(&proc, &vm), 0);
+	assert_string_equal(vm.name, "qemu-10");
+}
+
 static void test_has_run_page(void **state)
 {
 	(void)state;
@@ -246,12 +223,11 @@ int main(void)
 {
 #define TREE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_long_name),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_kicks),
+		cmocka_unit_test(test_caught),
 		cmocka_unit_test(test_run_pages),
 		TREE_TEST(test_identify),
+		TREE_TEST(test_identify_by_thread),
+		TREE_TEST(test_identify_by_machine),
 		TREE_TEST(test_has_run_page),
 		TREE_TEST(test_ksyms),
 	};
