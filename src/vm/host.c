@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/errors.h"
 #include "base/file.h"
@@ -20,6 +21,7 @@
 
 #define MAX_VMS 65536
 #define LOAD_ATTEMPTS 8
+#define PID_NS_OF_HOST 0xeffffffc	/* PROC_PID_INIT_INO, include/linux/proc_ns.h, since 3.8 */
 
 struct vm_host {
 	struct proc proc;
@@ -44,6 +46,9 @@ static const char why_hidden[] =
 	"kernel symbol addresses are hidden even from root: sysctl kernel.kptr_restrict=1";
 static const char why_locked[] =
 	"the kernel is locked down (confidentiality): boot without lockdown=confidentiality";
+static const char why_contained[] =
+	"this is a container with process ids of its own: "
+	"run it on the host, or with the host's (--pid=host --privileged)";
 static const char why_no_bpf[] = "this kernel has no BPF iterators or forbids BPF";
 static const char why_built_without[] = "kvmprof was built without BPF";
 static const char why_no_kcore[] = "neither BPF nor /proc/kcore works on this kernel";
@@ -187,6 +192,14 @@ static int open_kernel(struct vm_host *host, enum vm_source source, const char *
 	return err;
 }
 
+/* KVM's and BPF's numbers of processes are the host's, and mean nothing, or others, in here. */
+static bool is_contained(const struct proc *proc)
+{
+	struct stat ns;
+
+	return !fstatat(proc->fd, "self/ns/pid", &ns, 0) && ns.st_ino != PID_NS_OF_HOST;
+}
+
 static int open_host(struct vm_host *host, enum vm_source source, const char **ret_why)
 {
 	int err;
@@ -200,6 +213,10 @@ static int open_host(struct vm_host *host, enum vm_source source, const char **r
 	if (host->vendor == VM_VENDOR_UNKNOWN) {
 		*ret_why = vm_kvm_absence("/sys", "/proc/cpuinfo") ?: why_no_kvm;
 		return -ENODEV;
+	}
+	if (is_contained(&host->proc)) {
+		*ret_why = why_contained;
+		return -EPERM;
 	}
 	err = load_layout(host, ret_why);
 	return err ?: open_kernel(host, source, ret_why);
