@@ -220,6 +220,15 @@ static bool wanted(const struct recorder *recorder, const struct vm *vm)
 	return !options->pid || vm->pid == options->pid;
 }
 
+/* One that waits for a migration, or was made paused, has vCPUs that have never run. */
+static bool has_run(const struct vm *vm)
+{
+	vec_for_each(&vm->vcpus, vcpu)
+		if (vcpu->tid)
+			return true;
+	return false;
+}
+
 static struct target *find_target(const struct recorder *recorder, const struct vm *vm,
 				  u32 *ret_index)
 {
@@ -420,6 +429,19 @@ static void follow_target(struct recorder *recorder, u32 index, struct vm *vm)
 		});
 }
 
+/*
+ * Whether @vm, which is no target, shall be one: with -a each; another kernel of a VM that is or
+ * was one; by name also the VM that goes on elsewhere on this host, after a migration or a restart
+ * of its VMM.
+ */
+static bool follows(const struct recorder *recorder, const struct vm *vm)
+{
+	const struct recorder_options *options = &recorder->options;
+
+	return options->all || nr_kernels(recorder, vm) ||
+	       (options->name && wanted(recorder, vm) && has_run(vm));
+}
+
 static void follow_list(struct recorder *recorder, struct vm_list *list)
 {
 	vec_for_each(&list->vms, place) {
@@ -428,7 +450,7 @@ static void follow_list(struct recorder *recorder, struct vm_list *list)
 
 		if (find_target(recorder, *place, &index))
 			follow_target(recorder, index, TAKE_PTR(*place));
-		else if (recorder->options.all || nr_kernels(recorder, *place))
+		else if (follows(recorder, *place))
 			try_target(recorder, place, PATIENCE, &why);
 	}
 	tell_unread(recorder, list, PATIENCE);
@@ -467,6 +489,25 @@ static int no_vm(const struct recorder_options *options, const char **ret_why)
 	return -ESRCH;
 }
 
+/* Of several of one name those that run are meant; the others are followed when they do. */
+static void drop_waiting(struct vm_list *list)
+{
+	size_t running = 0, nr = 0;
+
+	vec_for_each(&list->vms, vm)
+		running += has_run(*vm);
+	for (size_t i = 0; running && i < list->vms.nr; i++) {
+		struct vm *vm = list->vms.data[i];
+
+		if (has_run(vm))
+			list->vms.data[nr++] = vm;
+		else
+			vm_destroy(vm);
+	}
+	if (running)
+		list->vms.nr = nr;
+}
+
 /* Keeps of @list what was asked for, and refuses what cannot be recorded. */
 static int select_vms(struct recorder *recorder, struct vm_list *list, const char **ret_why)
 {
@@ -490,6 +531,9 @@ static int select_vms(struct recorder *recorder, struct vm_list *list, const cha
 		list->vms.data[nr++] = vm;
 	}
 	list->vms.nr = nr;
+	if (options->name)
+		drop_waiting(list);
+	nr = list->vms.nr;
 	if (!nr && !options->all && list->unread.nr) {
 		*ret_why = "the guest's state cannot be read";
 		return list->unread.data[0].error;
