@@ -12,9 +12,10 @@ XZ, ZSTD = b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 
 
 def cached_kernels():
-    """(release, path of vmlinuz) of what the lab has; may be empty."""
+    """(release, path of vmlinuz) of what the lab has; may be empty. Not the cloud flavour: LZ4."""
     pattern = os.path.join(os.environ["KVMPROF_LAB_CACHE"], "kernels/*/boot/vmlinuz-*")
-    return [(path.rsplit("vmlinuz-", 1)[1], path) for path in sorted(glob.glob(pattern))]
+    return [(path.rsplit("vmlinuz-", 1)[1], path) for path in sorted(glob.glob(pattern))
+            if "-cloud-" not in path]
 
 
 def _decompress(magic, data):
