@@ -22,9 +22,21 @@ struct shot_pt_regs {
 _Static_assert(sizeof(struct shot_pt_regs) == 168, "21 words");
 _Static_assert(sizeof(struct shot_pt_regs) <= SHOT_READ_MAX, "one read");
 
-/* System calls, arch/x86/entry/syscalls/syscall_64.tbl; pt_regs.orig_ax is -1 out of them. */
+/*
+ * System calls, arch/x86/entry/syscalls/syscall_64.tbl and syscall_32.tbl; pt_regs.orig_ax is -1
+ * out of them.
+ */
 #define SHOT_NR_EXECVE 59
 #define SHOT_NR_EXECVEAT 322
+#define SHOT_NR_EXECVE_32 11
+#define SHOT_NR_EXECVEAT_32 358
+
+SHOT_INLINE int shot_is_exec(u64 nr, u8 word)
+{
+	if (word == 4)
+		return (u32)nr == SHOT_NR_EXECVE_32 || (u32)nr == SHOT_NR_EXECVEAT_32;
+	return nr == SHOT_NR_EXECVE || nr == SHOT_NR_EXECVEAT;
+}
 
 SHOT_INLINE void shot_set_user(struct shot *shot, u64 pc, u64 sp, u64 fp, u8 word)
 {
@@ -38,14 +50,14 @@ SHOT_INLINE void shot_set_user(struct shot *shot, u64 pc, u64 sp, u64 fp, u8 wor
 SHOT_INLINE int shot_set_user_pt_regs(struct shot *shot, int with_bp)
 {
 	const struct shot_pt_regs *regs = shot_bytes(shot);
+	u8 word = (u16)regs->hw.cs == SHOT_USER32_CS ? 4 : 8;
 
 	if ((regs->hw.cs & 3) != 3)
 		return STOP_BAD_POINTER;
-	if (regs->orig_ax == SHOT_NR_EXECVE || regs->orig_ax == SHOT_NR_EXECVEAT)
+	if (shot_is_exec(regs->orig_ax, word))
 		shot->flags |= SHOT_F_EXEC;
 	shot_set_user(shot, regs->hw.ip, regs->hw.sp,
-		      with_bp ? regs->bp : shot->wire.regs.gpr[X86_RBP],
-		      (u16)regs->hw.cs == SHOT_USER32_CS ? 4 : 8);
+		      with_bp ? regs->bp : shot->wire.regs.gpr[X86_RBP], word);
 	return 0;
 }
 
@@ -60,8 +72,12 @@ SHOT_INLINE int shot_find_user_regs(struct shot *shot, const struct shot_vm *vm)
 	int with_bp = 1, stop;
 
 	if (sp < vm->guest.kernel_start) {
-		/* SYSCALL and SYSRET leave the stack alone and hold the user's pc in RCX. */
-		shot_set_user(shot, gpr[X86_RCX], sp, gpr[X86_RBP], 8);
+		/*
+		 * SYSCALL and SYSRET leave the stack alone and hold the user's pc in RCX. A 32-bit
+		 * program's are short, and hardly any other program has both there.
+		 */
+		shot_set_user(shot, gpr[X86_RCX], sp, gpr[X86_RBP],
+			      (gpr[X86_RCX] | sp) >> 32 ? 8 : 4);
 		return 0;
 	}
 	if (!(shot->wire.flags & WIRE_F_TASK))
@@ -296,6 +312,8 @@ SHOT_INLINE int shot_take_user(struct shot *shot)
 		shot->wire.user_stop = STOP_UNSUPPORTED;
 		return 0;
 	}
+	if (shot->word == 4)
+		shot->wire.flags |= WIRE_F_USER_32;
 	shot->flags |= SHOT_F_USER;
 	shot_walk_frames(shot);
 	shot_note_gone(shot);
@@ -338,7 +356,7 @@ SHOT_FN int shot_copy_user_stack(struct shot *shot, u64 sp, u64 end)
 	shot->wire.nr_stacks = i + 1;
 	shot->user_left -= stack->size;
 	/* Words at unaligned addresses are none. */
-	shot->scan_low = (start | from) % 8 ? shot->used : start;
+	shot->scan_low = (start | from) & (shot->word - 1) ? shot->used : start;
 	return 0;
 }
 
@@ -352,10 +370,22 @@ SHOT_FN int shot_copy_user_stack(struct shot *shot, u64 sp, u64 end)
 #define SHOT_UC_SP 20		/* uc_mcontext.sp */
 #define SHOT_UC_BYTES 168
 
+/*
+ * The same of a 32-bit program: the 4-byte words of struct ucontext_ia32 (arch/x86/include/asm/
+ * sigframe.h, struct rt_sigframe_ia32).
+ */
+#define SHOT_UC32_SP 12		/* uc_mcontext.sp: behind the segments, di, si and bp */
+#define SHOT_UC32_BYTES 52
+
 SHOT_INLINE int shot_on_alt_stack(const struct shot *shot, u64 sp)
 {
 	return sp - shot->alt_stack < shot->alt_size;
 }
+
+/* The words of a ucontext that tell it, and the stack pointer that was interrupted. */
+struct shot_ucontext {
+	u64 link, stack, size, sp;
+};
 
 /*
  * Whether the signal that led to the alternate stack has its frame at @offset in .data. The stack
@@ -363,16 +393,30 @@ SHOT_INLINE int shot_on_alt_stack(const struct shot *shot, u64 sp)
  */
 SHOT_INLINE int shot_try_signal_frame(struct shot *shot, u64 offset)
 {
-	const u64 *uc;
+	struct shot_ucontext uc;
 
 	shot_opaque(offset);
 	if (offset > SHOT_DATA_BYTES - SHOT_UC_BYTES)	/* for the verifier */
 		return 0;
-	uc = (const u64 *)(shot->data + offset);
-	if (uc[SHOT_UC_LINK] || uc[SHOT_UC_STACK] != shot->alt_stack ||
-	    uc[SHOT_UC_STACK_SIZE] != shot->alt_size || shot_on_alt_stack(shot, uc[SHOT_UC_SP]))
+	if (shot->word == 8) {
+		const u64 *words = (const u64 *)(shot->data + offset);
+
+		uc.link = words[SHOT_UC_LINK];
+		uc.stack = words[SHOT_UC_STACK];
+		uc.size = words[SHOT_UC_STACK_SIZE];
+		uc.sp = words[SHOT_UC_SP];
+	} else {
+		const u32 *words = (const u32 *)(shot->data + offset);
+
+		uc.link = words[SHOT_UC_LINK];
+		uc.stack = words[SHOT_UC_STACK];
+		uc.size = words[SHOT_UC_STACK_SIZE];
+		uc.sp = words[SHOT_UC32_SP];
+	}
+	if (uc.link || uc.stack != shot->alt_stack || uc.size != shot->alt_size ||
+	    shot_on_alt_stack(shot, uc.sp))
 		return 0;
-	shot->value = uc[SHOT_UC_SP];
+	shot->value = uc.sp;
 	return 1;
 }
 
@@ -382,9 +426,9 @@ static long shot_signal_round(u32 i, void *arg)
 
 	(void)i;
 	for (int k = 0; k < SHOT_STEPS; k++) {
-		if (shot->scan < shot->scan_low + 8)
+		if (shot->scan < shot->scan_low + shot->word)
 			return 1;
-		shot->scan -= 8;
+		shot->scan -= shot->word;
 		if (shot_try_signal_frame(shot, shot->scan))
 			return 1;
 	}
@@ -399,34 +443,47 @@ static long shot_signal_round(u32 i, void *arg)
 SHOT_FN int shot_find_signal_frame(struct shot *shot)
 {
 	struct shot_loop_arg arg = { .shot = shot };
+	u32 word, bytes;
 
 	if (!shot)
 		return 0;
 	shot->value = 0;
-	if (shot->used < shot->scan_low + SHOT_UC_BYTES)
+	word = shot->word;
+	bytes = word == 8 ? SHOT_UC_BYTES : SHOT_UC32_BYTES;
+	if (shot->used < shot->scan_low + bytes)
 		return 0;
-	shot->scan = shot->scan_low + ((shot->used - shot->scan_low - SHOT_UC_BYTES) & ~7U) + 8;
-	shot_loop(WIRE_MAX_STACK_BYTES / 8 / SHOT_STEPS + 1, shot_signal_round, &arg);
+	shot->scan = shot->scan_low + ((shot->used - shot->scan_low - bytes) & -word) + word;
+	shot_loop(WIRE_MAX_STACK_BYTES / 4 / SHOT_STEPS + 1, shot_signal_round, &arg);
 	return 0;
+}
+
+SHOT_INLINE u64 shot_control_block(const struct shot *shot)
+{
+	const struct x86_system_regs *sys = &shot->wire.regs.x86;
+
+	if (shot->word == 8)
+		return sys->fs_base;
+	/* In the kernel, which has a base of its own there, it is the other one. */
+	return shot->wire.regs.user ? sys->gs_base : sys->kernel_gs_base;
 }
 
 /*
  * Copies the stack that user mode was left on and, if that is the one of a signal's handler, the
  * one that the signal came on. Both have no more bytes than are asked for. Comes behind the
- * kernel's stacks, whose number is not known before. 32-bit programs are not unwound by it.
+ * kernel's stacks, whose number is not known before.
  *
- * A thread's stack ends below its control block, which FS points at, as C libraries place them; the
- * first thread's is far away from it. Above is no more of the stack, whatever else is there.
+ * A thread's stack ends below its control block, which FS points at, as C libraries place them, GS
+ * in 32-bit programs; the first thread's is far away from it. Above is no more of the stack,
+ * whatever else is there.
  */
 SHOT_FN int shot_take_user_stacks(struct shot *shot)
 {
 	u64 sp, end;
 
-	if (!shot || !(shot->flags & SHOT_F_USER) || shot->wire.flags & WIRE_F_USER_GONE ||
-	    shot->word != 8)
+	if (!shot || !(shot->flags & SHOT_F_USER) || shot->wire.flags & WIRE_F_USER_GONE)
 		return 0;
 	sp = shot->wire.user_sp;
-	end = shot->wire.regs.x86.fs_base;
+	end = shot_control_block(shot);
 	shot->user_left = shot_min(shot->user_stack, WIRE_MAX_STACK_BYTES);
 	if (!shot_on_alt_stack(shot, sp))
 		return shot_copy_user_stack(shot, sp, end);

@@ -9,6 +9,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "objfile/elf-widen.h"
+
 #ifndef PT_GNU_SFRAME	/* binutils 2.40 */
 #define PT_GNU_SFRAME 0x6474e554
 #endif
@@ -24,6 +26,7 @@ struct reading {
 	const struct guest_file *file;
 	struct file_image *image;
 	u64 left;		/* bytes that may be read yet */
+	bool narrow;		/* of 32 bits */
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[MAX_SEGMENTS];
 	unsigned int nr_segments;
@@ -140,15 +143,19 @@ static int take_symbols(struct reading *r, const struct symbol_places *places)
 
 static int take_dynamic(struct reading *r, const Elf64_Phdr *segment)
 {
-	u64 nr = MIN(segment->p_filesz / sizeof(Elf64_Dyn), (u64)MAX_DYNAMIC);
+	size_t size = ELF_SIZE(r->narrow, Dyn);
+	u64 nr = MIN(segment->p_filesz / size, (u64)MAX_DYNAMIC);
 	struct symbol_places places = { 0 };
-	int err = take(r, segment->p_offset, nr * sizeof(Elf64_Dyn));
+	int err = take(r, segment->p_offset, nr * size);
 
 	for (u64 i = 0; !err && i < nr; i++) {
+		u8 bytes[sizeof(Elf64_Dyn)];
 		Elf64_Dyn entry;
 
-		if (!get(r, segment->p_offset + i * sizeof(entry), &entry, sizeof(entry)) ||
-		    entry.d_tag == DT_NULL)
+		if (!get(r, segment->p_offset + i * size, bytes, size))
+			break;
+		elf_widen_dyn(r->narrow, bytes, &entry);
+		if (entry.d_tag == DT_NULL)
 			break;
 		take_entry(&entry, &places);
 	}
@@ -174,14 +181,18 @@ static int take_segment(struct reading *r, const Elf64_Phdr *segment)
 static int take_segments(struct reading *r)
 {
 	unsigned int nr = MIN(r->header.e_phnum, MAX_SEGMENTS);
+	size_t size = ELF_SIZE(r->narrow, Phdr);
+	u8 bytes[MAX_SEGMENTS * sizeof(Elf64_Phdr)];
 	bool there = false;
 	int err;
 
-	if (!nr || r->header.e_phentsize != sizeof(Elf64_Phdr))
+	if (!nr || r->header.e_phentsize != size)
 		return 0;
-	err = fetch(r, r->header.e_phoff, r->segments, nr * sizeof(*r->segments), &there);
+	err = fetch(r, r->header.e_phoff, bytes, nr * size, &there);
 	if (err || !there)
 		return err;
+	for (unsigned int i = 0; i < nr; i++)
+		elf_widen_phdr(r->narrow, bytes + i * size, &r->segments[i]);
 	r->nr_segments = nr;
 	for (unsigned int i = 0; !err && i < nr; i++)
 		err = take_segment(r, &r->segments[i]);
@@ -217,38 +228,61 @@ static int take_section(struct reading *r, const Elf64_Shdr *section, const Elf6
 	       take(r, section->sh_offset, section->sh_size) : 0;
 }
 
+static bool get_section(const struct reading *r, u64 i, Elf64_Shdr *ret)
+{
+	size_t size = ELF_SIZE(r->narrow, Shdr);
+	u8 bytes[sizeof(Elf64_Shdr)];
+
+	if (!get(r, r->header.e_shoff + i * size, bytes, size))
+		return false;
+	elf_widen_shdr(r->narrow, bytes, ret);
+	return true;
+}
+
 static int take_sections(struct reading *r)
 {
-	u64 at = r->header.e_shoff, nr = r->header.e_shnum;
+	u64 at = r->header.e_shoff, nr = r->header.e_shnum, size = ELF_SIZE(r->narrow, Shdr);
 	Elf64_Shdr names, section;
-	bool there = false;
 	int err;
 
 	if (!at || at > r->file->size || !nr || nr > MAX_SECTIONS ||
-	    r->header.e_shentsize != sizeof(section) || r->header.e_shstrndx >= nr)
+	    r->header.e_shentsize != size || r->header.e_shstrndx >= nr)
 		return 0;
-	err = take(r, at, nr * sizeof(section));
+	err = take(r, at, nr * size);
 	if (!err)
-		err = fetch(r, at + r->header.e_shstrndx * sizeof(names), &names, sizeof(names),
-			    &there);
-	if (err || !there)
+		err = take(r, at + r->header.e_shstrndx * size, size);
+	if (err || !get_section(r, r->header.e_shstrndx, &names))
 		return err;
 	err = take(r, names.sh_offset, MIN(names.sh_size, (u64)MAX_NOTES));
 	for (u64 i = 0; !err && i < nr; i++)
-		if (get(r, at + i * sizeof(section), &section, sizeof(section)))
+		if (get_section(r, i, &section))
 			err = take_section(r, &section, &names);
+	return err;
+}
+
+/* Whether the file is one that is known how to read. */
+static int read_header(struct reading *r, bool *ret_known)
+{
+	u8 bytes[sizeof(Elf64_Ehdr)];
+	bool there = false;
+	int err = fetch(r, 0, bytes, ELF_HEADER_MIN, &there);
+
+	if (err || !there || memcmp(bytes, ELFMAG, SELFMAG) || bytes[EI_DATA] != ELFDATA2LSB)
+		return err;
+	r->narrow = elf_is_narrow(bytes);
+	err = fetch(r, 0, bytes, ELF_SIZE(r->narrow, Ehdr), ret_known);
+	if (!err && *ret_known)
+		elf_widen_ehdr(r->narrow, bytes, &r->header);
 	return err;
 }
 
 int file_ranges_read(const struct guest_file *file, struct file_image *image)
 {
 	struct reading r = { .file = file, .image = image, .left = FILE_RANGES_MAX };
-	bool there = false;
-	int err = fetch(&r, 0, &r.header, sizeof(r.header), &there);
+	bool known = false;
+	int err = read_header(&r, &known);
 
-	if (err || !there || memcmp(r.header.e_ident, ELFMAG, SELFMAG) ||
-	    r.header.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    r.header.e_ident[EI_DATA] != ELFDATA2LSB)
+	if (err || !known)
 		return err;
 	err = take_segments(&r);
 	return err ? err : take_sections(&r);

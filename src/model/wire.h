@@ -47,6 +47,7 @@ enum wire_flags {
 	WIRE_F_TASK_FAULT = 1 << 6,	/* the current task could not be read */
 	WIRE_F_KTHREAD = 1 << 7,	/* the task has no user space */
 	WIRE_F_USER_GONE = 1 << 8,	/* neither user stack nor the code at user_pc is mapped */
+	WIRE_F_USER_32 = 1 << 9,	/* the user part is a 32-bit program's */
 };
 
 enum wire_stack_kind {

@@ -9,6 +9,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "objfile/elf-widen.h"
+
 #define MAX_SEGMENTS 4096
 #define MAX_DYNAMIC 4096
 #define MAX_SYMBOLS (4U << 20)
@@ -81,6 +83,24 @@ static int take_load(struct elf_partial *partial, const Elf64_Phdr *segment)
 	return load.memsz ? vec_push(&partial->loads, load) : 0;
 }
 
+/* Entry @i of a table of headers at @offset. */
+static bool get_entry(const struct elf_partial *partial, u64 offset, u64 i, void *out, size_t size)
+{
+	return table_fits(offset, i + 1, size, partial->image) &&
+	       get(partial->image, offset + i * size, out, size);
+}
+
+static bool get_segment(const struct elf_partial *partial, const Elf64_Ehdr *header, u64 i,
+			Elf64_Phdr *ret)
+{
+	u8 bytes[sizeof(Elf64_Phdr)];
+
+	if (!get_entry(partial, header->e_phoff, i, bytes, ELF_SIZE(partial->narrow, Phdr)))
+		return false;
+	elf_widen_phdr(partial->narrow, bytes, ret);
+	return true;
+}
+
 static int read_segments(struct elf_partial *partial, const Elf64_Ehdr *header,
 			 Elf64_Phdr *ret_dynamic)
 {
@@ -88,15 +108,13 @@ static int read_segments(struct elf_partial *partial, const Elf64_Ehdr *header,
 
 	if (header->e_phnum > MAX_SEGMENTS)
 		return -E2BIG;
-	if (header->e_phnum && header->e_phentsize != sizeof(Elf64_Phdr))
+	if (header->e_phnum && header->e_phentsize != ELF_SIZE(partial->narrow, Phdr))
 		return -EBADMSG;
 	partial->segments = header->e_phnum ? ELF_PART_WHOLE : ELF_PART_ABSENT;
 	for (u64 i = 0; i < header->e_phnum && !err; i++) {
 		Elf64_Phdr segment;
 
-		if (!table_fits(header->e_phoff, i + 1, sizeof(segment), partial->image) ||
-		    !get(partial->image, header->e_phoff + i * sizeof(segment), &segment,
-			 sizeof(segment))) {
+		if (!get_segment(partial, header, i, &segment)) {
 			partial->segments = ELF_PART_HOLES;
 			continue;
 		}
@@ -114,9 +132,13 @@ static int read_segments(struct elf_partial *partial, const Elf64_Ehdr *header,
 static bool get_section(const struct elf_partial *partial, const Elf64_Ehdr *header, u64 i,
 			Elf64_Shdr *ret)
 {
-	return i < header->e_shnum &&
-	       table_fits(header->e_shoff, i + 1, sizeof(*ret), partial->image) &&
-	       get(partial->image, header->e_shoff + i * sizeof(*ret), ret, sizeof(*ret));
+	u8 bytes[sizeof(Elf64_Shdr)];
+
+	if (i >= header->e_shnum ||
+	    !get_entry(partial, header->e_shoff, i, bytes, ELF_SIZE(partial->narrow, Shdr)))
+		return false;
+	elf_widen_shdr(partial->narrow, bytes, ret);
+	return true;
 }
 
 static void take_table(const struct elf_partial *partial, const Elf64_Ehdr *header,
@@ -127,7 +149,7 @@ static void take_table(const struct elf_partial *partial, const Elf64_Ehdr *head
 	Elf64_Shdr strings;
 
 	*ret_part = ELF_PART_HOLES;
-	if (section->sh_entsize != sizeof(Elf64_Sym) ||
+	if (section->sh_entsize != ELF_SIZE(partial->narrow, Sym) ||
 	    !get_section(partial, header, section->sh_link, &strings))
 		return;
 	*table = (struct elf_partial_table){
@@ -142,7 +164,7 @@ static void take_table(const struct elf_partial *partial, const Elf64_Ehdr *head
 
 static int read_sections(struct elf_partial *partial, const Elf64_Ehdr *header)
 {
-	if (header->e_shoff && header->e_shentsize != sizeof(Elf64_Shdr))
+	if (header->e_shoff && header->e_shentsize != ELF_SIZE(partial->narrow, Shdr))
 		return -EBADMSG;
 	partial->sections = header->e_shoff ? ELF_PART_WHOLE : ELF_PART_ABSENT;
 	for (u64 i = 0; i < header->e_shnum; i++) {
@@ -173,14 +195,16 @@ struct dynamic {
 static bool read_dynamic(const struct elf_partial *partial, const Elf64_Phdr *segment,
 			 struct dynamic *ret)
 {
-	u64 nr = MIN(segment->p_filesz / sizeof(Elf64_Dyn), (u64)MAX_DYNAMIC);
+	size_t size = ELF_SIZE(partial->narrow, Dyn);
+	u64 nr = MIN(segment->p_filesz / size, (u64)MAX_DYNAMIC);
+	u8 bytes[sizeof(Elf64_Dyn)];
 	Elf64_Dyn entry;
 
 	for (u64 i = 0; i < nr; i++) {
 		if (segment->p_offset > partial->image->size ||
-		    !get(partial->image, segment->p_offset + i * sizeof(entry), &entry,
-			 sizeof(entry)))
+		    !get(partial->image, segment->p_offset + i * size, bytes, size))
 			return false;
+		elf_widen_dyn(partial->narrow, bytes, &entry);
 		switch (entry.d_tag) {
 		case DT_NULL:
 			return true;
@@ -224,7 +248,7 @@ static bool count_by_gnu_hash(const struct elf_partial *partial, u64 hash, u64 *
 
 	if (!hash || !to_offset(partial, hash, &at) || !get(partial->image, at, head, sizeof(head)))
 		return false;
-	at += sizeof(head) + head[2] * 8ULL;
+	at += sizeof(head) + head[2] * (partial->narrow ? 4ULL : 8ULL);
 	chains = at + head[0] * 4ULL;
 	if (head[0] > MAX_SYMBOLS || !file_image_has(partial->image, at, head[0] * 4ULL))
 		return false;
@@ -244,16 +268,16 @@ static bool count_by_gnu_hash(const struct elf_partial *partial, u64 hash, u64 *
 }
 
 /* Where no hash says how many there are: linkers put the strings behind the symbols. */
-static u64 count_by_strings(const struct elf_partial_table *table)
+static u64 count_by_strings(const struct elf_partial_table *table, size_t entry)
 {
-	return table->strings > table->symbols ?
-		       (table->strings - table->symbols) / sizeof(Elf64_Sym) : 0;
+	return table->strings > table->symbols ? (table->strings - table->symbols) / entry : 0;
 }
 
 static void find_dynamic_table(struct elf_partial *partial, const Elf64_Phdr *segment)
 {
 	struct elf_partial_table table = { 0 };
 	struct dynamic dynamic = { 0 };
+	size_t entry = ELF_SIZE(partial->narrow, Sym);
 	u64 nr;
 
 	if (segment->p_type != PT_DYNAMIC || partial->dynsym_table.size)
@@ -265,22 +289,28 @@ static void find_dynamic_table(struct elf_partial *partial, const Elf64_Phdr *se
 		return;
 	if (!count_by_hash(partial, dynamic.hash, &nr) &&
 	    !count_by_gnu_hash(partial, dynamic.gnu_hash, &nr))
-		nr = count_by_strings(&table);
-	table.size = MIN(nr, (u64)MAX_SYMBOLS) * sizeof(Elf64_Sym);
+		nr = count_by_strings(&table, entry);
+	table.size = MIN(nr, (u64)MAX_SYMBOLS) * entry;
 	table.strings_size = dynamic.strings_size;
 	partial->dynsym_table = table;
 	partial->dynsym = both(known_range(partial->image, table.symbols, table.size),
 			       known_range(partial->image, table.strings, table.strings_size));
 }
 
-static int read_header(const struct file_image *image, Elf64_Ehdr *ret)
+static int read_header(struct elf_partial *partial, Elf64_Ehdr *ret)
 {
-	if (!get(image, 0, ret, sizeof(*ret)))
+	u8 bytes[sizeof(Elf64_Ehdr)];
+
+	if (!get(partial->image, 0, bytes, ELF_HEADER_MIN))
 		return -ENODATA;
-	if (memcmp(ret->e_ident, ELFMAG, SELFMAG))
+	if (memcmp(bytes, ELFMAG, SELFMAG))
 		return -EBADMSG;
-	if (ret->e_ident[EI_CLASS] != ELFCLASS64 || ret->e_ident[EI_DATA] != ELFDATA2LSB)
+	if (bytes[EI_DATA] != ELFDATA2LSB)
 		return -EOPNOTSUPP;
+	partial->narrow = elf_is_narrow(bytes);
+	if (!get(partial->image, 0, bytes, ELF_SIZE(partial->narrow, Ehdr)))
+		return -ENODATA;
+	elf_widen_ehdr(partial->narrow, bytes, ret);
 	return 0;
 }
 
@@ -289,7 +319,7 @@ int elf_partial_init(struct elf_partial *partial, const struct file_image *image
 	struct elf_partial new = { .image = image };
 	Elf64_Phdr dynamic = { 0 };
 	Elf64_Ehdr header;
-	int err = read_header(image, &header);
+	int err = read_header(&new, &header);
 
 	if (err)
 		return err;
@@ -354,22 +384,26 @@ static u8 type_letter(const Elf64_Sym *sym)
 static int add_table(const struct elf_partial *partial, const struct elf_partial_table *table,
 		     bool offsets, size_t *name_bytes, struct symtab *symtab)
 {
-	u64 nr = table->size / sizeof(Elf64_Sym);
+	size_t entry = ELF_SIZE(partial->narrow, Sym);
+	u64 nr = table->size / entry;
 	int err = 0;
 
 	if (table->symbols > partial->image->size)
 		return 0;
-	nr = MIN(nr, (partial->image->size - table->symbols) / sizeof(Elf64_Sym));
+	nr = MIN(nr, (partial->image->size - table->symbols) / entry);
 	if (nr > MAX_SYMBOLS)
 		return -E2BIG;
 	for (u64 i = 1; i < nr && !err; i++) {
+		u8 bytes[sizeof(Elf64_Sym)];
 		const char *name;
 		size_t len = 0;
 		Elf64_Sym sym;
 		u64 value;
 
-		if (!get(partial->image, table->symbols + i * sizeof(sym), &sym, sizeof(sym)) ||
-		    !is_useful(&sym))
+		if (!get(partial->image, table->symbols + i * entry, bytes, entry))
+			continue;
+		elf_widen_sym(partial->narrow, bytes, &sym);
+		if (!is_useful(&sym))
 			continue;
 		name = name_at(partial, table, sym.st_name, &len);
 		value = sym.st_value;

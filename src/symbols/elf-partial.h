@@ -37,6 +37,7 @@ struct elf_partial_table {
 struct elf_partial {
 	const struct file_image *image;	/* the caller's, which must outlive it */
 	u16 type, machine;
+	bool narrow;			/* of 32 bits */
 	struct build_id build_id;	/* none: no notes, or not known */
 	VEC(struct elf_partial_load) loads;	/* those that are known */
 	struct elf_partial_table symtab_table, dynsym_table;	/* .size 0: not found */
@@ -49,8 +50,8 @@ struct elf_partial {
 };
 
 /*
- * Looks at what is known. -ENODATA: not even the header is; -EBADMSG: not ELF; -EOPNOTSUPP: not 64
- * bits, little endian; -E2BIG: more headers than any file has. No allocation but for .loads.
+ * Looks at what is known. -ENODATA: not even the header is; -EBADMSG: not ELF; -EOPNOTSUPP: big
+ * endian; -E2BIG: more headers than any file has. No allocation but for .loads.
  */
 int elf_partial_init(struct elf_partial *partial, const struct file_image *image);
 void elf_partial_deinit(struct elf_partial *partial);

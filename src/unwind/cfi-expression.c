@@ -84,19 +84,20 @@ bool cfi_expression_read(struct cursor *c, struct cfi_expression *ret)
 }
 
 /*
- * What GNU ld writes for the lazy PLT (bfd/elfxx-x86.h and elf64-x86-64.c, since 2.22, 2011):
- * breg7 (8), breg16 (0), lit15, and, lit11, ge, lit3, shl, plus. The number of bytes differs with
- * the layout of the entries.
+ * What GNU ld writes for the lazy PLT (bfd/elfxx-x86.h, elf64-x86-64.c and elf32-i386.c, since
+ * 2.22, 2011): breg7 (8), breg16 (0), lit15, and, lit11, ge, lit3, shl, plus; for i386 breg4 (4),
+ * breg8 (0) and lit2. The number of bytes differs with the layout of the entries.
  */
-bool cfi_expression_is_plt(const struct cursor *c, struct cfi_rule *ret)
+bool cfi_expression_is_plt(const struct cursor *c, bool is_32, struct cfi_rule *ret)
 {
-	static const u8 middle[] = { DW_OP_breg16, 0, DW_OP_lit15, DW_OP_and };
-	static const u8 tail[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
+	const u8 sp = is_32 ? DW_OP_breg4 : DW_OP_breg7, ip = is_32 ? DW_OP_breg8 : DW_OP_breg16;
+	const u8 middle[] = { ip, 0, DW_OP_lit15, DW_OP_and };
+	const u8 tail[] = { DW_OP_ge, is_32 ? DW_OP_lit2 : DW_OP_lit3, DW_OP_shl, DW_OP_plus };
 	const u8 *p = c->start;
 
-	if (cursor_left(c) != 3 + sizeof(middle) + sizeof(tail) || p[0] != DW_OP_breg7 ||
-	    p[1] >= 0x40 || memcmp(p + 2, middle, sizeof(middle)) || p[6] < DW_OP_lit0 ||
-	    p[6] > DW_OP_lit15 || memcmp(p + 7, tail, sizeof(tail)))
+	if (cursor_left(c) != 3 + sizeof(middle) + sizeof(tail) || p[0] != sp || p[1] >= 0x40 ||
+	    memcmp(p + 2, middle, sizeof(middle)) || p[6] < DW_OP_lit0 || p[6] > DW_OP_lit15 ||
+	    memcmp(p + 7, tail, sizeof(tail)))
 		return false;
 	ret->kind = CFI_PLT;
 	ret->reg = p[6] - DW_OP_lit0;

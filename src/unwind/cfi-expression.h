@@ -9,9 +9,9 @@
 
 #include "unwind/cfi-program.h"
 
-/* base + offset, or with .load the 8 bytes there + add. */
+/* base + offset, or with .load the word there + add. */
 struct cfi_expression {
-	u8 base;		/* a general register */
+	u8 base;		/* a general register, by the file's number */
 	bool has_base, load;
 	s64 offset, add;	/* in 32 bits */
 };
@@ -19,7 +19,7 @@ struct cfi_expression {
 /* @c is over the expression, and is used up. False when no rule can say it; *@ret is void then. */
 bool cfi_expression_read(struct cursor *c, struct cfi_expression *ret);
 
-/* Whether @c is over the CFA of a lazy PLT: then its rule, CFI_PLT. */
-bool cfi_expression_is_plt(const struct cursor *c, struct cfi_rule *ret);
+/* Whether @c is over the CFA of a lazy PLT, with @is_32 of i386: then its rule, CFI_PLT. */
+bool cfi_expression_is_plt(const struct cursor *c, bool is_32, struct cfi_rule *ret);
 
 #endif

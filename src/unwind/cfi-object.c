@@ -8,9 +8,10 @@
 
 #include <dwarf.h>
 #include <elf.h>
-#include <libelf.h>
+#include <gelf.h>
 
 #include "base/cursor.h"
+#include "objfile/elf-widen.h"
 
 #define MAX_SEGMENTS 256
 #define MAX_NAME 64
@@ -23,6 +24,7 @@
 struct file {
 	struct cfi_section bytes;	/* the whole file, as one section at address 0 */
 	Elf64_Ehdr header;
+	bool is_32;			/* of i386: its records are the short ones */
 	bool trusted;
 	Elf64_Phdr eh_frame;		/* PT_GNU_EH_FRAME; p_type 0: none */
 	bool eh_frame_nobits;		/* a debug file: the section's bytes are in another */
@@ -39,19 +41,53 @@ static int file_read(const struct file *file, u64 offset, void *out, size_t size
 
 static int read_header(struct file *file)
 {
-	const Elf64_Ehdr *header = &file->header;
-	int err = file_read(file, 0, &file->header, sizeof(file->header));
+	u8 bytes[sizeof(Elf64_Ehdr)];
+	int err = file_read(file, 0, bytes, ELF_HEADER_MIN);
 
+	if (!err && memcmp(bytes, ELFMAG, SELFMAG))
+		err = -EBADMSG;
+	if (!err && bytes[EI_DATA] != ELFDATA2LSB)
+		err = -EOPNOTSUPP;
 	if (err)
 		return err;
-	if (memcmp(header->e_ident, ELFMAG, SELFMAG))
-		return -EBADMSG;
-	if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
-	    header->e_machine != EM_X86_64)
+	file->is_32 = elf_is_narrow(bytes);
+	err = file_read(file, 0, bytes, ELF_SIZE(file->is_32, Ehdr));
+	if (!err)
+		elf_widen_ehdr(file->is_32, bytes, &file->header);
+	return err;
+}
+
+static int check_header(const struct file *file)
+{
+	const Elf64_Ehdr *header = &file->header;
+
+	if (header->e_machine != (file->is_32 ? EM_386 : EM_X86_64))
 		return -EOPNOTSUPP;
-	if (header->e_phnum && header->e_phentsize != sizeof(Elf64_Phdr))
+	if (header->e_phnum && header->e_phentsize != ELF_SIZE(file->is_32, Phdr))
 		return -EBADMSG;
 	return header->e_phnum > MAX_SEGMENTS ? -E2BIG : 0;
+}
+
+static int read_segment(const struct file *file, unsigned int i, Elf64_Phdr *ret)
+{
+	size_t size = ELF_SIZE(file->is_32, Phdr);
+	u8 bytes[sizeof(Elf64_Phdr)];
+	int err = file_read(file, file->header.e_phoff + i * size, bytes, size);
+
+	if (!err)
+		elf_widen_phdr(file->is_32, bytes, ret);
+	return err;
+}
+
+static int read_section(const struct file *file, unsigned int i, Elf64_Shdr *ret)
+{
+	size_t size = ELF_SIZE(file->is_32, Shdr);
+	u8 bytes[sizeof(Elf64_Shdr)];
+	int err = file_read(file, file->header.e_shoff + i * size, bytes, size);
+
+	if (!err)
+		elf_widen_shdr(file->is_32, bytes, ret);
+	return err;
 }
 
 static int add_load(struct cfi_object *object, const Elf64_Phdr *segment)
@@ -76,8 +112,7 @@ static int read_segments(struct cfi_object *object, struct file *file)
 	int err = 0;
 
 	for (unsigned int i = 0; i < file->header.e_phnum && !err; i++) {
-		err = file_read(file, file->header.e_phoff + i * sizeof(segment), &segment,
-				sizeof(segment));
+		err = read_segment(file, i, &segment);
 		if (!err && segment.p_type == PT_LOAD)
 			err = add_load(object, &segment);
 		if (!err && segment.p_type == PT_GNU_EH_FRAME)
@@ -106,6 +141,7 @@ static void set_section(const struct file *file, u64 offset, u64 size, u64 addre
 	ret->size = MIN(size, file->bytes.size - offset);
 	ret->address = address;
 	ret->image = file->bytes.image;
+	ret->is_32 = file->is_32;
 }
 
 /* What the segment at @address has in the file from there on. */
@@ -139,7 +175,8 @@ static void find_mapped(struct cfi_object *object, const struct file *file)
 	version = cursor_u8(&c);
 	encoding = cursor_u8(&c);
 	cursor_skip(&c, 2);
-	address = cfi_read_pointer(&c, encoding, hdr.address, hdr.address);
+	address = cfi_read_pointer(&c, cfi_section_encoding(&hdr, encoding), hdr.address,
+				   hdr.address);
 	if (version != 1 || cursor_error(&c) || encoding & DW_EH_PE_indirect)
 		return;
 	set_mapped_section(object, file, address, &object->eh_frame);
@@ -162,8 +199,8 @@ static int unpack(struct cfi_object *object, const struct file *file, unsigned i
 {
 	const Elf_Data *data = NULL;
 	int err = -EBADMSG;
+	GElf_Chdr packed;
 	Elf_Scn *scn;
-	Elf64_Chdr *packed;
 	Elf *elf;
 
 	if (object->debug_copy)
@@ -173,8 +210,8 @@ static int unpack(struct cfi_object *object, const struct file *file, unsigned i
 	/* It takes the image for writable, and writes only where it is told to. */
 	elf = elf_memory((char *)file->bytes.data, file->bytes.size);
 	scn = elf ? elf_getscn(elf, nr) : NULL;
-	packed = scn ? elf64_getchdr(scn) : NULL;
-	if (packed && packed->ch_size <= MAX_UNPACKED && elf_compress(scn, 0, 0) >= 0)
+	if (scn && gelf_getchdr(scn, &packed) && packed.ch_size <= MAX_UNPACKED &&
+	    elf_compress(scn, 0, 0) >= 0)
 		data = elf_getdata(scn, NULL);
 	if (data && data->d_buf && data->d_size) {
 		object->debug_copy = malloc(data->d_size);
@@ -184,6 +221,7 @@ static int unpack(struct cfi_object *object, const struct file *file, unsigned i
 		memcpy(object->debug_copy, data->d_buf, data->d_size);
 		object->debug_frame.data = object->debug_copy;
 		object->debug_frame.size = data->d_size;
+		object->debug_frame.is_32 = file->is_32;
 	}
 	elf_end(elf);
 	return err;
@@ -232,20 +270,20 @@ static void read_name(const struct file *file, const Elf64_Shdr *names, u32 at, 
 static int read_sections(struct cfi_object *object, struct file *file)
 {
 	const Elf64_Ehdr *header = &file->header;
-	u64 at = header->e_shoff, size = header->e_shnum * sizeof(Elf64_Shdr);
+	u64 at = header->e_shoff, entry = ELF_SIZE(file->is_32, Shdr);
 	Elf64_Shdr section, names;
 	char name[MAX_NAME];
 	int err = 0;
 
-	if (!at || header->e_shentsize != sizeof(section) || header->e_shstrndx >= header->e_shnum)
+	if (!at || header->e_shentsize != entry || header->e_shstrndx >= header->e_shnum)
 		return 0;
-	if (!cfi_section_has(&file->bytes, at, size) ||
-	    file_read(file, at + header->e_shstrndx * sizeof(names), &names, sizeof(names))) {
+	if (!cfi_section_has(&file->bytes, at, header->e_shnum * entry) ||
+	    read_section(file, header->e_shstrndx, &names)) {
 		object->missing = !file->eh_frame.p_type;
 		return 0;
 	}
 	for (unsigned int i = 0; i < header->e_shnum && !err; i++) {
-		file_read(file, at + i * sizeof(section), &section, sizeof(section));
+		read_section(file, i, &section);
 		read_name(file, &names, section.sh_name, name);
 		err = take_section(object, file, name, &section, i);
 	}
@@ -261,6 +299,8 @@ int cfi_object_init(struct cfi_object *object, const u8 *data, u64 size,
 	memset(object, 0, sizeof(*object));
 	file.trusted = trusted;
 	err = read_header(&file);
+	if (!err)
+		err = check_header(&file);
 	if (!err)
 		err = read_segments(object, &file);
 	if (!err)

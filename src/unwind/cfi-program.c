@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * DWARF call frame information of x86-64. Facts: DWARF 5, 6.4, for records and instructions; the
- * Linux Standard Base 5.0, 10.5 and 10.6, for what .eh_frame does differently; the x86-64 psABI,
- * 3.6 and 4.2.4, for registers.
+ * DWARF call frame information of x86-64 and i386. Facts: DWARF 5, 6.4, for records and
+ * instructions; the Linux Standard Base 5.0, 10.5 and 10.6, for what .eh_frame does differently;
+ * the psABIs, x86-64's 3.6 and 4.2.4 and i386's 2.4 and 2.5.1, for registers.
  */
 #include "unwind/cfi-program.h"
 
@@ -163,6 +163,23 @@ int cfi_record_find(const struct cfi_section *section, u64 offset, u64 *ret_next
 	return kind;
 }
 
+/* A register by the file's number; CFI_NR_REGS: one that nobody asks for. */
+static u64 reg_number(const struct cfi_section *section, u64 reg)
+{
+	static const u8 of_i386[] = {
+		X86_RAX, X86_RCX, X86_RDX, X86_RBX, X86_RSP, X86_RBP, X86_RSI, X86_RDI, CFI_REG_RA,
+	};
+
+	if (section->is_32)
+		return reg < ARRAY_SIZE(of_i386) ? of_i386[reg] : CFI_NR_REGS;
+	return MIN(reg, (u64)CFI_NR_REGS);
+}
+
+static u64 read_reg(struct run *run)
+{
+	return reg_number(run->section, cursor_uleb128(&run->c));
+}
+
 /* The rule for @reg, unless it is one that nobody asks for. */
 static void set_reg(struct cfi_state *state, u64 reg, u8 kind, u8 base, s64 offset)
 {
@@ -225,6 +242,14 @@ static bool take_block(struct run *run, struct cursor *ret)
 	return true;
 }
 
+static bool read_expression(const struct run *run, struct cursor *c, struct cfi_expression *e)
+{
+	if (!cfi_expression_read(c, e))
+		return false;
+	e->base = reg_number(run->section, e->base);
+	return e->base < CFI_REG_RA;
+}
+
 static void set_cfa_expression(struct run *run)
 {
 	struct cfi_state *state = &run->state;
@@ -234,9 +259,11 @@ static void set_cfa_expression(struct run *run)
 	if (!take_block(run, &c))
 		return;
 	state->cfa_add = 0;
-	if (cfi_expression_is_plt(&c, &state->cfa))
+	if (cfi_expression_is_plt(&c, run->section->is_32, &state->cfa)) {
+		state->cfa_add = run->section->is_32 ? sizeof(u32) : sizeof(u64);
 		return;
-	if (cfi_expression_read(&c, &e)) {
+	}
+	if (read_expression(run, &c, &e)) {
 		state->cfa.kind = e.load ? CFI_AT_REG : CFI_REG_OFFSET;
 		state->cfa.reg = e.base;
 		state->cfa.offset = e.offset;
@@ -250,13 +277,13 @@ static void set_cfa_expression(struct run *run)
 /* @value: the expression is the value, not where it is. */
 static void set_reg_expression(struct run *run, bool value)
 {
-	u64 reg = cursor_uleb128(&run->c);
+	u64 reg = read_reg(run);
 	struct cfi_expression e;
 	struct cursor c;
 
 	if (!take_block(run, &c))
 		return;
-	if (!cfi_expression_read(&c, &e) || e.add || (e.load && !value))
+	if (!read_expression(run, &c, &e) || e.add || (e.load && !value))
 		set_reg(&run->state, reg, CFI_UNKNOWN, 0, 0);
 	else
 		set_reg(&run->state, reg, value && !e.load ? CFI_REG_OFFSET : CFI_AT_REG, e.base,
@@ -289,7 +316,7 @@ static void recall(struct run *run)
 
 static void set_register_rule(struct run *run)
 {
-	u64 reg = cursor_uleb128(&run->c), from = cursor_uleb128(&run->c);
+	u64 reg = read_reg(run), from = read_reg(run);
 
 	if (from < CFI_REG_RA)
 		set_reg(&run->state, reg, CFI_REG_OFFSET, from, 0);
@@ -297,25 +324,45 @@ static void set_register_rule(struct run *run)
 		set_reg(&run->state, reg, CFI_UNKNOWN, 0, 0);
 }
 
-/* A struct sigcontext in the order of arch/x86/include/uapi/asm/sigcontext.h, to its ip. */
-static bool is_sigcontext(const struct cfi_state *state, struct cfi_rule *ret)
-{
-	static const u8 order[] = {
-		8, 9, 10, 11, 12, 13, 14, 15, X86_RDI, X86_RSI, X86_RBP, X86_RBX, X86_RDX, X86_RAX,
-		X86_RCX, X86_RSP, CFI_REG_RA,
-	};
-	const struct cfi_rule *first = &state->reg[X86_R8];
+/* Where a register is in a struct sigcontext, in words. */
+struct saved_place {
+	u8 reg, place;
+};
 
-	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++) {
-		const struct cfi_rule *rule = &state->reg[order[i]];
+/*
+ * A struct sigcontext, arch/x86/include/uapi/asm/sigcontext.h, to its ip. That of i386 begins with
+ * the segments, and rules leave out its sp, for the CFA says it (arch/x86/entry/vdso/vdso32/
+ * sigreturn.S).
+ */
+static const struct saved_place sigcontext_64[] = {
+	{ X86_R8, 0 }, { X86_R9, 1 }, { X86_R10, 2 }, { X86_R11, 3 }, { X86_R12, 4 },
+	{ X86_R13, 5 }, { X86_R14, 6 }, { X86_R15, 7 }, { X86_RDI, 8 }, { X86_RSI, 9 },
+	{ X86_RBP, 10 }, { X86_RBX, 11 }, { X86_RDX, 12 }, { X86_RAX, 13 }, { X86_RCX, 14 },
+	{ X86_RSP, 15 }, { CFI_REG_RA, 16 },
+};
+
+static const struct saved_place sigcontext_32[] = {
+	{ X86_RDI, 4 }, { X86_RSI, 5 }, { X86_RBP, 6 }, { X86_RBX, 8 }, { X86_RDX, 9 },
+	{ X86_RCX, 10 }, { X86_RAX, 11 }, { CFI_REG_RA, 14 },
+};
+
+static bool is_sigcontext(const struct cfi_state *state, bool is_32, struct cfi_rule *ret)
+{
+	const struct saved_place *places = is_32 ? sigcontext_32 : sigcontext_64;
+	size_t nr = is_32 ? ARRAY_SIZE(sigcontext_32) : ARRAY_SIZE(sigcontext_64);
+	s64 word = is_32 ? sizeof(u32) : sizeof(u64);
+	s64 start = state->reg[places[0].reg].offset - places[0].place * word;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct cfi_rule *rule = &state->reg[places[i].reg];
 
 		if (rule->kind != CFI_AT_REG || rule->reg != X86_RSP ||
-		    (s64)rule->offset != first->offset + 8LL * i)
+		    rule->offset != start + places[i].place * word)
 			return false;
 	}
 	ret->kind = CFI_REG_OFFSET;
 	ret->reg = X86_RSP;
-	ret->offset = first->offset;
+	ret->offset = start;
 	return true;
 }
 
@@ -326,9 +373,9 @@ static void copy_rule(const struct cfi_rule *rule, struct cfi_rule *ret)
 	ret->offset = rule->offset;
 }
 
-static void fill_call_row(const struct cfi_state *state, struct cfi_row *row)
+static void fill_call_row(const struct cfi_state *state, bool is_32, struct cfi_row *row)
 {
-	static const u8 saved[CFI_SAVED_NR] = { X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15 };
+	const u8 *saved = is_32 ? cfi_saved_32 : cfi_saved_64;
 
 	row->kind = CFI_ROW_CALL;
 	row->cfa.kind = state->cfa.kind;
@@ -337,7 +384,7 @@ static void fill_call_row(const struct cfi_state *state, struct cfi_row *row)
 	row->cfa_add = state->cfa_add;
 	copy_rule(&state->reg[CFI_REG_RA], &row->ra);
 	copy_rule(&state->reg[X86_RBP], &row->bp);
-	for (unsigned int i = 0; i < CFI_SAVED_NR; i++)
+	for (unsigned int i = 0; i < CFI_SAVED_NR && saved[i] != CFI_SAVED_NONE; i++)
 		copy_rule(&state->reg[saved[i]], &row->saved[i]);
 }
 
@@ -351,12 +398,12 @@ static void make_row(const struct run *run, struct cfi_row *row)
 	row->interrupted = run->cie->is_signal;
 	if (ra == CFI_UNDEFINED)
 		row->kind = CFI_ROW_END;
-	else if (run->cie->is_signal && is_sigcontext(state, &row->regs))
+	else if (run->cie->is_signal && is_sigcontext(state, run->section->is_32, &row->regs))
 		row->kind = CFI_ROW_SIGCONTEXT;
 	else if (ra == CFI_SAME || ra == CFI_UNKNOWN || cfa == CFI_UNDEFINED || cfa == CFI_UNKNOWN)
 		row->kind = CFI_ROW_UNDEFINED;
 	else
-		fill_call_row(state, row);
+		fill_call_row(state, run->section->is_32, row);
 }
 
 static int hand_out(struct run *run)
@@ -420,15 +467,15 @@ static bool step_cfa(struct run *run, u8 op)
 
 	switch (op) {
 	case DW_CFA_def_cfa:
-		reg = cursor_uleb128(c);
+		reg = read_reg(run);
 		set_cfa(run, reg, cursor_uleb128(c));
 		return true;
 	case DW_CFA_def_cfa_sf:
-		reg = cursor_uleb128(c);
+		reg = read_reg(run);
 		set_cfa(run, reg, factored(run, cursor_sleb128(c)));
 		return true;
 	case DW_CFA_def_cfa_register:
-		change_cfa(run, cursor_uleb128(c), run->state.cfa.offset);
+		change_cfa(run, read_reg(run), run->state.cfa.offset);
 		return true;
 	case DW_CFA_def_cfa_offset:
 		change_cfa(run, run->state.cfa.reg, cursor_uleb128(c));
@@ -452,7 +499,8 @@ static bool step_offset(struct run *run, u8 op)
 	u64 reg;
 
 	if ((op & 0xc0) == DW_CFA_offset) {
-		set_reg(&run->state, op & 0x3f, kind, 0, factored(run, cursor_uleb128(c)));
+		set_reg(&run->state, reg_number(run->section, op & 0x3f), kind, 0,
+			factored(run, cursor_uleb128(c)));
 		return true;
 	}
 	switch (op) {
@@ -467,7 +515,7 @@ static bool step_offset(struct run *run, u8 op)
 	default:
 		return false;
 	}
-	reg = cursor_uleb128(c);
+	reg = read_reg(run);
 	if (op == DW_CFA_offset_extended_sf || op == DW_CFA_val_offset_sf)
 		set_reg(&run->state, reg, kind, 0, factored(run, cursor_sleb128(c)));
 	else if (op == DW_CFA_GNU_negative_offset_extended)
@@ -482,20 +530,20 @@ static void step_other(struct run *run, u8 op)
 	struct cursor *c = &run->c;
 
 	if ((op & 0xc0) == DW_CFA_restore) {
-		restore_reg(run, op & 0x3f);
+		restore_reg(run, reg_number(run->section, op & 0x3f));
 		return;
 	}
 	switch (op) {
 	case DW_CFA_nop:
 		break;
 	case DW_CFA_restore_extended:
-		restore_reg(run, cursor_uleb128(c));
+		restore_reg(run, read_reg(run));
 		break;
 	case DW_CFA_undefined:
-		set_reg(&run->state, cursor_uleb128(c), CFI_UNDEFINED, 0, 0);
+		set_reg(&run->state, read_reg(run), CFI_UNDEFINED, 0, 0);
 		break;
 	case DW_CFA_same_value:
-		set_reg(&run->state, cursor_uleb128(c), CFI_SAME, 0, 0);
+		set_reg(&run->state, read_reg(run), CFI_SAME, 0, 0);
 		break;
 	case DW_CFA_register:
 		set_register_rule(run);
@@ -546,31 +594,33 @@ static int run_all(struct run *run)
 }
 
 /* What is so where nothing is said: callee-saved registers are as they are, others lost. */
-static void state_init(struct cfi_state *state)
+static void state_init(struct cfi_state *state, bool is_32)
 {
-	static const u8 saved[] = { X86_RBX, X86_RBP, X86_R12, X86_R13, X86_R14, X86_R15 };
+	const u8 *saved = is_32 ? cfi_saved_32 : cfi_saved_64;
 
 	memset(state, 0, sizeof(*state));
 	state->cfa.kind = CFI_UNDEFINED;
 	for (unsigned int i = 0; i < CFI_NR_REGS; i++)
 		state->reg[i].kind = CFI_UNDEFINED;
-	for (unsigned int i = 0; i < ARRAY_SIZE(saved); i++)
+	state->reg[X86_RBP].kind = CFI_SAME;
+	for (unsigned int i = 0; i < CFI_SAVED_NR && saved[i] != CFI_SAVED_NONE; i++)
 		state->reg[saved[i]].kind = CFI_SAME;
 	/* To say that there is no caller takes an instruction. */
 	state->reg[CFI_REG_RA].kind = CFI_UNKNOWN;
 }
 
 /* One letter's part of the augmentation data. */
-static void read_augmentation(struct cursor *c, char letter, u64 address, struct cfi_cie *cie)
+static void read_augmentation(struct cursor *c, const struct cfi_section *section, char letter,
+			      u64 address, struct cfi_cie *cie)
 {
 	u8 encoding;
 
 	switch (letter) {
 	case 'R':
-		cie->encoding = cursor_u8(c);
+		cie->encoding = cfi_section_encoding(section, cursor_u8(c));
 		break;
 	case 'P':
-		encoding = cursor_u8(c);
+		encoding = cfi_section_encoding(section, cursor_u8(c));
 		cfi_read_pointer(c, encoding & 0x7f, address, 0);
 		break;
 	case 'L':
@@ -584,8 +634,8 @@ static void read_augmentation(struct cursor *c, char letter, u64 address, struct
 	}
 }
 
-static int read_augmentations(struct cursor *c, const char *letters, u64 address,
-			      struct cfi_cie *cie)
+static int read_augmentations(struct cursor *c, const struct cfi_section *section,
+			      const char *letters, u64 address, struct cfi_cie *cie)
 {
 	u64 size;
 	const u8 *data;
@@ -603,13 +653,15 @@ static int read_augmentations(struct cursor *c, const char *letters, u64 address
 		return cursor_error(c);
 	cursor_init(&sub, data, size);
 	for (; *letters; letters++)
-		read_augmentation(&sub, *letters, address, cie);
+		read_augmentation(&sub, section, *letters, address, cie);
 	return cursor_error(&sub);
 }
 
 /* All before the program. */
-static int read_cie_head(struct cursor *c, u64 address, struct cfi_cie *cie)
+static int read_cie_head(struct cursor *c, const struct cfi_section *section, u64 address,
+			 struct cfi_cie *cie)
 {
+	size_t word = section->is_32 ? sizeof(u32) : sizeof(u64);
 	const char *letters;
 	u8 version;
 	u64 ra;
@@ -621,16 +673,17 @@ static int read_cie_head(struct cursor *c, u64 address, struct cfi_cie *cie)
 	if (version != 1 && version != 3 && version != 4)
 		return -EOPNOTSUPP;
 	/* Sizes of addresses and of segment selectors. */
-	if (version == 4 && (cursor_u8(c) != sizeof(u64) || cursor_u8(c)))
+	if (version == 4 && (cursor_u8(c) != word || cursor_u8(c)))
 		return -EOPNOTSUPP;
+	cie->encoding = cfi_section_encoding(section, DW_EH_PE_absptr);
 	cie->code_align = cursor_uleb128(c);
 	cie->data_align = cursor_sleb128(c);
 	ra = version == 1 ? cursor_u8(c) : cursor_uleb128(c);
 	if (cursor_error(c))
 		return cursor_error(c);
-	if (ra != CFI_REG_RA)
+	if (reg_number(section, ra) != CFI_REG_RA)
 		return -EOPNOTSUPP;
-	return read_augmentations(c, letters, address, cie);
+	return read_augmentations(c, section, letters, address, cie);
 }
 
 static void run_init(struct run *run, const struct cfi_section *section, u64 offset, u64 size,
@@ -667,11 +720,11 @@ int cfi_cie_read(const struct cfi_section *section, u64 offset, u64 *budget, str
 	if (!cfi_section_has(section, rec.body, rec.next - rec.body))
 		return -ENODATA;
 	cursor_init(&c, section->data + rec.body, rec.next - rec.body);
-	err = inside_record(read_cie_head(&c, section->address + rec.body, &cie));
+	err = inside_record(read_cie_head(&c, section, section->address + rec.body, &cie));
 	if (err)
 		return err;
 	run_init(&run, section, rec.body + cursor_offset(&c), cursor_left(&c), &cie, budget);
-	state_init(&run.state);
+	state_init(&run.state, section->is_32);
 	err = run_all(&run);
 	if (err)
 		return inside_record(err);
@@ -684,7 +737,8 @@ int cfi_cie_read(const struct cfi_section *section, u64 offset, u64 *budget, str
 static int read_range(const struct cfi_section *section, const struct record *rec,
 		      const struct cfi_cie *cie, struct cursor *c, struct cfi_fde *fde)
 {
-	u8 encoding = section->is_debug ? DW_EH_PE_absptr : cie->encoding;
+	u8 encoding = section->is_debug ? cfi_section_encoding(section, DW_EH_PE_absptr) :
+					  cie->encoding;
 	u64 size, left = rec->next - rec->body;
 
 	/* Two of the longest encoding. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * DWARF call frame information of x86-64: the records of .eh_frame and .debug_frame, and the
- * programs in them, run into rows. The bytes may be a guest's: all is checked, and what lies in a
- * hole of the file (-ENODATA) is told from what is wrong (-EBADMSG).
+ * DWARF call frame information of x86-64 and i386: the records of .eh_frame and .debug_frame, and
+ * the programs in them, run into rows. The bytes may be a guest's: all is checked, and what lies in
+ * a hole of the file (-ENODATA) is told from what is wrong (-EBADMSG).
+ *
+ * Registers are known by their x86-64 numbers in everything that comes out of here, those of i386
+ * too: ESP is X86_RSP.
  */
 #ifndef UNWIND_CFI_PROGRAM_H
 #define UNWIND_CFI_PROGRAM_H
@@ -18,8 +21,8 @@
 #define CFI_UNKNOWN 0xfe	/* what no rule here can say */
 
 /*
- * A CFA in the lazy PLT, of a row from cfi_fde_run(): RSP + offset, and 8 more from byte .reg of
- * each 16 on, where the entry has pushed its index.
+ * A CFA in the lazy PLT, of a row from cfi_fde_run(): RSP + offset, and .cfa_add more from byte
+ * .reg of each 16 on, where the entry has pushed its index.
  */
 #define CFI_PLT 0xff
 
@@ -31,6 +34,7 @@ struct cfi_section {
 	const struct file_image *image;	/* that .data points into; NULL: all bytes are known */
 	bool is_debug;			/* .debug_frame */
 	bool is_sframe;
+	bool is_32;			/* of i386: addresses have 4 bytes */
 };
 
 /* The rules at one address. */
@@ -93,6 +97,12 @@ typedef int (*cfi_row_fn)(void *ctx, u64 address, const struct cfi_row *row);
  */
 int cfi_fde_run(const struct cfi_section *section, const struct cfi_fde *fde,
 		const struct cfi_cie *cie, u64 *budget, cfi_row_fn fn, void *ctx);
+
+/* @encoding, an address as it is (DW_EH_PE_absptr) told by its width in @section. */
+static inline u8 cfi_section_encoding(const struct cfi_section *section, u8 encoding)
+{
+	return section->is_32 && !(encoding & 0x0f) ? encoding | 0x03 : encoding;	/* udata4 */
+}
 
 /*
  * A pointer encoded as @encoding (DW_EH_PE_*); @c begins at @address, DW_EH_PE_datarel counts from

@@ -200,8 +200,8 @@ static int walk_hdr(struct builder *b, bool *ret_walked)
 	pointer = cursor_u8(&c);
 	count = cursor_u8(&c);
 	table = cursor_u8(&c);
-	cfi_read_pointer(&c, pointer, hdr->address, hdr->address);
-	nr = cfi_read_pointer(&c, count, hdr->address, hdr->address);
+	cfi_read_pointer(&c, cfi_section_encoding(hdr, pointer), hdr->address, hdr->address);
+	nr = cfi_read_pointer(&c, cfi_section_encoding(hdr, count), hdr->address, hdr->address);
 	if (cursor_error(&c) || table != (HDR_TABLE))
 		return 0;
 	if (nr > CFI_MAX_FDES)
@@ -563,7 +563,8 @@ int cfi_table_find(const struct cfi_table *table, u64 address, struct cfi_row *r
 	if (row->cfa.kind == CFI_PLT) {
 		ret_row->cfa.kind = CFI_REG_OFFSET;
 		ret_row->cfa.reg = X86_RSP;
-		ret_row->cfa.offset += (address & 15) >= row->cfa.reg ? sizeof(u64) : 0;
+		ret_row->cfa.offset += (address & 15) >= row->cfa.reg ? row->cfa_add : 0;
+		ret_row->cfa_add = 0;
 	}
 	return 0;
 }

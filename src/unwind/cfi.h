@@ -58,7 +58,7 @@ enum cfi_row_kind {
 	CFI_ROW_SIGCONTEXT,	/* user code's: all registers lie in a struct sigcontext at .regs */
 };
 
-/* The callee-saved registers of x86-64 beside RBP, indexes of cfi_row.saved. */
+/* The callee-saved registers beside RBP, indexes of cfi_row.saved; those of i386 are below. */
 enum cfi_saved {
 	CFI_SAVED_RBX,
 	CFI_SAVED_R12,
@@ -66,7 +66,12 @@ enum cfi_saved {
 	CFI_SAVED_R14,
 	CFI_SAVED_R15,
 	CFI_SAVED_NR,
+	CFI_SAVED_NONE = 0xff,	/* no more of them */
 };
+
+/* Which register each is, in 64-bit and in 32-bit code. */
+static const u8 cfi_saved_64[CFI_SAVED_NR] = { X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15 };
+static const u8 cfi_saved_32[CFI_SAVED_NR] = { X86_RBX, X86_RSI, X86_RDI, CFI_SAVED_NONE };
 
 struct cfi_row {
 	u8 kind;		/* enum cfi_row_kind */

@@ -233,7 +233,7 @@ static enum stop_reason enter_interrupted(struct walk *w, const struct cfi_row *
 
 	if (x86_cs_cpl(cs) == 3) {
 		w->end->user_regs = true;
-		w->end->user_32 = (u16)cs == X86_USER32_CS;
+		w->end->user.is_32 = (u16)cs == X86_USER32_CS;
 		w->end->user.pc = pc;
 		memcpy(w->end->user.gpr, w->gpr, sizeof(w->gpr));
 		w->end->user.gpr[X86_RSP] = sp;

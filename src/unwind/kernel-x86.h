@@ -9,7 +9,6 @@
 /* How the kernel part ended, beside its reason. */
 struct kernel_end {
 	bool user_regs;	/* at the registers of user mode: */
-	bool user_32;	/* a 32-bit program's */
 	struct user_regs user;
 	bool at_entry;	/* in the first frame, which has no caller: entry or exit code */
 };

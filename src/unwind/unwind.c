@@ -209,8 +209,12 @@ static void add_user_part_only(const struct unwinder *unwinder, const struct sam
 	struct user_start start = {
 		.pc = regs->pc,
 		.walked = true,
-		.by_rule = regs->arch == VCPU_ARCH_X86_64 && regs->bits == 64,
-		.regs = { .pc = regs->pc, .known = USER_ALL_GPRS },
+		.by_rule = regs->arch == VCPU_ARCH_X86_64 && regs->bits >= 32,
+		.regs = {
+			.pc = regs->pc,
+			.known = USER_ALL_GPRS,
+			.is_32 = regs->bits == 32,
+		},
 	};
 
 	memcpy(start.regs.gpr, regs->gpr, sizeof(start.regs.gpr));
@@ -267,7 +271,7 @@ static bool find_user_regs(const struct sample *sample, const struct kernel_end 
 		return false;
 	if (end->user_regs) {
 		*regs = end->user;
-		return !end->user_32;
+		return true;
 	}
 	if (pc != wire->user_pc)
 		return false;
@@ -275,6 +279,7 @@ static bool find_user_regs(const struct sample *sample, const struct kernel_end 
 		memcpy(regs->gpr, wire->regs.gpr, sizeof(regs->gpr));
 		regs->pc = pc;
 		regs->known = USER_ALL_GPRS & ~(1U << X86_RCX | 1U << X86_R11);
+		regs->is_32 = wire->flags & WIRE_F_USER_32;
 		return true;
 	}
 	return user_x86_find_pt_regs(sample, regs);

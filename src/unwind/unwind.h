@@ -49,9 +49,8 @@ struct unwinder {
 /*
  * Makes @sample's chain: kernel frames by rule over the copied stacks, then user frames by rule
  * over the copied user stack, and above it those that capture walked along frame pointers if they
- * are the same up to there. Without a copy or a rule to begin with, and for 32-bit programs, user
- * frames are those that capture walked, checked. Always yields a chain, which says how far it
- * went; allocates nothing.
+ * are the same up to there. Without a copy or a rule to begin with user frames are those that
+ * capture walked, checked. Always yields a chain, which says how far it went; allocates nothing.
  */
 void unwind_sample(const struct unwinder *unwinder, const struct sample *sample,
 		   struct chain *ret_chain);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The user part of a chain on x86-64: rows applied to registers and the copied stacks. Neither rows
- * nor stacks may be trusted. The walk ends because each step adds a frame, and early where they
- * make no sense, because the stack pointer must rise. Only a signal handler's frame may lead to
- * another stack (sigaltstack()), and a stack that was left is not entered again.
+ * The user part of a chain on x86: rows applied to registers and the copied stacks, with words of 8
+ * bytes, or of 4 in 32-bit programs. Neither rows nor stacks may be trusted. The walk ends because
+ * each step adds a frame, and early where they make no sense, because the stack pointer must rise.
+ * Only a signal handler's frame may lead to another stack (sigaltstack()), and a stack that was
+ * left is not entered again.
  */
 #include "unwind/user-x86.h"
 
@@ -12,12 +13,16 @@
 #include "arch/x86-regs.h"
 
 #define USER_TOP (1ULL << 56)	/* addresses are below, with five levels of page tables too */
+#define USER_TOP_32 (1ULL << 32)
 #define FIRST_PAGE 4096		/* never mapped */
 
 /* The general registers of struct sigcontext, 8 bytes each, then ip. */
 #define SIGCONTEXT_NR 17
-#define SIGCONTEXT_SP 15
 #define SIGCONTEXT_IP 16
+
+/* That of i386, 4 bytes each: segments, general registers, the trap's number and error, ip. */
+#define SIGCONTEXT_32_NR 15
+#define SIGCONTEXT_32_IP 14
 
 /* What lies between a handler's frame and what it interrupted: AMX's state has 11 KiB. */
 #define SIGNAL_FRAME_MAX 16384
@@ -35,6 +40,9 @@ struct user_walk {
 	bool exact;		/* pc was interrupted: it is not a return address */
 	u8 flags;		/* enum frame_flags of pc */
 	bool outermost;		/* pc has no caller, whatever its rule */
+	bool is_32;
+	u8 word;		/* bytes on the stack */
+	u64 top;		/* addresses are below */
 };
 
 /* The first copy, of the stack that user mode was left on. */
@@ -68,11 +76,11 @@ void user_x86_load_gprs(const u64 *pt_regs, u64 *gpr)
 		gpr[i] = pt_regs[slots[i]];
 }
 
-/* Of a 64-bit program, and with the address and stack pointer that capture found. */
+/* With the address and stack pointer that capture found. */
 static bool is_captured(const struct wire_sample *wire, const u64 *pt_regs)
 {
 	return pt_regs[X86_PT_RIP] == wire->user_pc && pt_regs[X86_PT_RSP] == wire->user_sp &&
-	       x86_cs_cpl(pt_regs[X86_PT_CS]) == 3 && (u16)pt_regs[X86_PT_CS] != X86_USER32_CS;
+	       x86_cs_cpl(pt_regs[X86_PT_CS]) == 3;
 }
 
 /*
@@ -96,6 +104,7 @@ bool user_x86_find_pt_regs(const struct sample *sample, struct user_regs *ret)
 				continue;
 			ret->pc = wire->user_pc;
 			ret->known = USER_ALL_GPRS;
+			ret->is_32 = (u16)pt_regs[X86_PT_CS] == X86_USER32_CS;
 			user_x86_load_gprs(pt_regs, ret->gpr);
 			return true;
 		}
@@ -151,7 +160,7 @@ read_stack(const struct user_walk *w, u64 addr, void *out, size_t size)
 {
 	const void *bytes = NULL;
 
-	if (addr % sizeof(u64) || addr >= USER_TOP)
+	if (addr % w->word || addr >= w->top)
 		return STOP_BAD_POINTER;
 	if (likely(w->stack))
 		bytes = bytes_at(w, w->stack, addr, size);
@@ -161,6 +170,27 @@ read_stack(const struct user_walk *w, u64 addr, void *out, size_t size)
 		return missing_reason(w, addr, size);
 	memcpy(out, bytes, size);
 	return STOP_NONE;
+}
+
+/* @nr words of a 32-bit program, SIGCONTEXT_NR at most. */
+static enum stop_reason read_words_32(const struct user_walk *w, u64 addr, u64 *out,
+				      unsigned int nr)
+{
+	u32 words[SIGCONTEXT_NR] = { 0 };
+	enum stop_reason stop = read_stack(w, addr, words, nr * sizeof(*words));
+
+	for (unsigned int i = 0; stop == STOP_NONE && i < nr; i++)
+		out[i] = words[i];
+	return stop;
+}
+
+/* @nr words of the program's. */
+static inline __attribute__((always_inline)) enum stop_reason
+read_words(const struct user_walk *w, u64 addr, u64 *out, unsigned int nr)
+{
+	if (likely(!w->is_32))
+		return read_stack(w, addr, out, nr * sizeof(*out));
+	return read_words_32(w, addr, out, nr);
 }
 
 static bool is_known(const struct user_walk *w, unsigned int reg)
@@ -179,7 +209,7 @@ static enum stop_reason apply_rule(const struct user_walk *w, const struct cfi_r
 		*ret = value;
 		return STOP_NONE;
 	case CFI_VALUE_AT:
-		return read_stack(w, value, ret, sizeof(*ret));
+		return read_words(w, value, ret, 1);
 	default:
 		return STOP_NO_RULE;
 	}
@@ -205,9 +235,9 @@ static int find_row(const struct user_walk *w, u64 pc, struct cfi_row *row)
 	return w->unwinder->ops->find_user_row(w->unwinder->ctx, GVA(pc), row);
 }
 
-static bool is_user_text(u64 addr)
+static bool is_user_text(const struct user_walk *w, u64 addr)
 {
-	return addr >= FIRST_PAGE && addr < USER_TOP;
+	return addr >= FIRST_PAGE && addr < w->top;
 }
 
 /*
@@ -232,7 +262,7 @@ static enum stop_reason check_return(const struct user_walk *w, u64 ra, u8 *ret_
 	u8 flags = FRAME_F_RETURN;
 	int err = 0;
 
-	if (!is_user_text(ra))
+	if (!is_user_text(w, ra))
 		return STOP_BAD_RETURN;
 	if (ops->check_call)
 		err = ops->check_call(w->unwinder->ctx, GVA(ra), true);
@@ -279,12 +309,12 @@ static void restore(const struct user_walk *w, unsigned int reg, const struct cf
 static void restore_all(const struct user_walk *w, const struct cfi_row *row, u64 cfa,
 			struct caller *caller)
 {
-	static const u8 saved[CFI_SAVED_NR] = { X86_RBX, X86_R12, X86_R13, X86_R14, X86_R15 };
+	const u8 *saved = w->is_32 ? cfi_saved_32 : cfi_saved_64;
 
 	caller->gpr[X86_RSP] = cfa;
 	caller->known = caller->saved = 1U << X86_RSP;
 	restore(w, X86_RBP, &row->bp, cfa, caller);
-	for (unsigned int i = 0; i < CFI_SAVED_NR; i++)
+	for (unsigned int i = 0; i < CFI_SAVED_NR && saved[i] != CFI_SAVED_NONE; i++)
 		restore(w, saved[i], &row->saved[i], cfa, caller);
 }
 
@@ -355,11 +385,11 @@ static enum stop_reason return_to_sp(struct user_walk *w, u64 sp)
  */
 static enum stop_reason check_sp(const struct user_walk *w, u64 sp, bool interrupted)
 {
-	if (sp < FIRST_PAGE || sp >= USER_TOP)
+	if (sp < FIRST_PAGE || sp >= w->top)
 		return STOP_BAD_POINTER;
 	if (interrupted)	/* at any alignment, on any stack */
 		return STOP_NONE;
-	if (sp % sizeof(u64) || sp < w->gpr[X86_RSP])
+	if (sp % w->word || sp < w->gpr[X86_RSP])
 		return STOP_BAD_POINTER;
 	return sp == w->gpr[X86_RSP] && !w->exact ? STOP_BAD_POINTER : STOP_NONE;
 }
@@ -385,6 +415,8 @@ static bool is_context_start(const struct user_walk *w, const struct caller *cal
 	u64 rbx = caller->saved & bit ? caller->gpr[X86_RBX] : w->gpr[X86_RBX];
 	struct cfi_row row;
 
+	if (w->is_32)
+		return false;
 	return caller->known & bit && rbx == caller->gpr[X86_RSP] && find_row(w, ra, &row) == 0 &&
 	       row.kind == CFI_ROW_CALL && row.cfa.kind == CFI_REG_OFFSET &&
 	       row.cfa.reg == X86_RSP && row.cfa.offset == sizeof(u64);
@@ -422,7 +454,7 @@ static enum stop_reason step_call(struct user_walk *w, const struct cfi_row *row
 	if (!row->interrupted)
 		stop = check_call_return(w, &caller, ra, &flags);
 	else
-		stop = is_user_text(ra) ? return_to_sp(w, cfa) : STOP_BAD_RETURN;
+		stop = is_user_text(w, ra) ? return_to_sp(w, cfa) : STOP_BAD_RETURN;
 	if (stop != STOP_NONE)
 		return stop;
 	enter_caller(w, &caller);
@@ -430,31 +462,57 @@ static enum stop_reason step_call(struct user_walk *w, const struct cfi_row *row
 	return STOP_NONE;
 }
 
+/* Which word of a struct sigcontext is which register. */
+static const u8 sigcontext_order[] = {
+	X86_R8, X86_R9, X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
+	X86_RDI, X86_RSI, X86_RBP, X86_RBX, X86_RDX, X86_RAX, X86_RCX, X86_RSP,
+};
+
+#define SIGCONTEXT_32_FIRST 4	/* behind the segments */
+static const u8 sigcontext_32_order[] = {
+	X86_RDI, X86_RSI, X86_RBP, X86_RSP, X86_RBX, X86_RDX, X86_RCX, X86_RAX,
+};
+
+/* A struct sigcontext at @at: its general registers into @gpr, which are all. */
+static enum stop_reason read_sigcontext(const struct user_walk *w, u64 at, u64 *gpr, u64 *ret_ip)
+{
+	const u8 *order = w->is_32 ? sigcontext_32_order : sigcontext_order;
+	size_t nr = w->is_32 ? ARRAY_SIZE(sigcontext_32_order) : ARRAY_SIZE(sigcontext_order);
+	u64 words[SIGCONTEXT_NR];
+	enum stop_reason stop;
+
+	if (w->is_32)
+		stop = read_words(w, at, words, SIGCONTEXT_32_NR);
+	else
+		stop = read_words(w, at, words, SIGCONTEXT_NR);
+	if (stop != STOP_NONE)
+		return stop;
+	for (size_t i = 0; i < nr; i++)
+		gpr[order[i]] = words[w->is_32 ? SIGCONTEXT_32_FIRST + i : i];
+	*ret_ip = words[w->is_32 ? SIGCONTEXT_32_IP : SIGCONTEXT_IP];
+	return STOP_NONE;
+}
+
 /* What a signal interrupted, all registers of it. */
 static enum stop_reason step_sigcontext(struct user_walk *w, const struct cfi_row *row)
 {
-	static const u8 order[] = {
-		X86_R8, X86_R9, X86_R10, X86_R11, X86_R12, X86_R13, X86_R14, X86_R15,
-		X86_RDI, X86_RSI, X86_RBP, X86_RBX, X86_RDX, X86_RAX, X86_RCX, X86_RSP,
-	};
-	u64 at, words[SIGCONTEXT_NR];
+	u64 at, ip = 0, gpr[USER_NR_GPRS] = { 0 };
 	enum stop_reason stop;
 
 	stop = row->regs.kind == CFI_REG_OFFSET ? apply_rule(w, &row->regs, 0, &at) : STOP_NO_RULE;
 	if (stop == STOP_NONE)
-		stop = read_stack(w, at, words, sizeof(words));
+		stop = read_sigcontext(w, at, gpr, &ip);
 	if (stop == STOP_NONE)
-		stop = check_sp(w, words[SIGCONTEXT_SP], true);
-	if (stop == STOP_NONE && !is_user_text(words[SIGCONTEXT_IP]))
+		stop = check_sp(w, gpr[X86_RSP], true);
+	if (stop == STOP_NONE && !is_user_text(w, ip))
 		stop = STOP_BAD_RETURN;
 	if (stop == STOP_NONE)
-		stop = return_to_sp(w, words[SIGCONTEXT_SP]);
+		stop = return_to_sp(w, gpr[X86_RSP]);
 	if (stop != STOP_NONE)
 		return stop;
-	for (unsigned int i = 0; i < ARRAY_SIZE(order); i++)
-		w->gpr[order[i]] = words[i];
+	memcpy(w->gpr, gpr, sizeof(w->gpr));
 	w->known = USER_ALL_GPRS;
-	set_pc(w, words[SIGCONTEXT_IP], FRAME_F_INTERRUPTED);
+	set_pc(w, ip, FRAME_F_INTERRUPTED);
 	return STOP_NONE;
 }
 
@@ -476,14 +534,14 @@ static enum stop_reason step_frame_pointer(struct user_walk *w)
 		return STOP_COMPLETE;
 	if (bp < sp)
 		return STOP_NO_RULE;
-	stop = read_stack(w, bp, frame, sizeof(frame));
+	stop = read_words(w, bp, frame, ARRAY_SIZE(frame));
 	if (stop != STOP_NONE && stop != STOP_BAD_POINTER && !w->exact &&
 	    bp - sp < FRAME_POINTER_REACH)
 		return stop;
 	if (stop != STOP_NONE || check_return(w, frame[1], &flags) != STOP_NONE ||
 	    flags != FRAME_F_RETURN)
 		return STOP_NO_RULE;
-	w->gpr[X86_RSP] = bp + sizeof(frame);
+	w->gpr[X86_RSP] = bp + 2 * w->word;
 	w->gpr[X86_RBP] = frame[0];
 	w->known = 1U << X86_RSP | 1U << X86_RBP;
 	set_pc(w, frame[1], flags);
@@ -566,6 +624,9 @@ enum stop_reason unwind_user_x86(const struct unwinder *unwinder, const struct s
 	struct user_walk w = { .unwinder = unwinder, .sample = sample };
 	enum stop_reason stop = STOP_NONE;
 
+	w.is_32 = regs->is_32;
+	w.word = w.is_32 ? sizeof(u32) : sizeof(u64);
+	w.top = w.is_32 ? USER_TOP_32 : USER_TOP;
 	w.stack = find_stack(sample);
 	memcpy(w.gpr, regs->gpr, sizeof(w.gpr));
 	w.known = regs->known | 1U << X86_RSP;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The user part of a chain on x86-64, by rules over a copy of the stack. Used by unwind.c only. */
+/*
+ * The user part of a chain on x86, of 64-bit and 32-bit programs, by rules over a copy of the
+ * stack. Used by unwind.c only.
+ */
 #ifndef UNWIND_USER_X86_H
 #define UNWIND_USER_X86_H
 
@@ -13,6 +16,7 @@ struct user_regs {
 	u64 pc;
 	u64 gpr[USER_NR_GPRS];	/* by DWARF number */
 	u32 known;		/* bit n: gpr[n] holds; RSP always does */
+	bool is_32;		/* of a 32-bit program */
 };
 
 /* Whether @sample holds a copy of a user stack. */
@@ -23,7 +27,7 @@ void user_x86_load_gprs(const u64 *pt_regs, u64 *gpr);
 
 /*
  * The pt_regs of user mode at the end of the task's copied kernel stack, if they are the ones that
- * capture went by and not a 32-bit program's.
+ * capture went by.
  */
 bool user_x86_find_pt_regs(const struct sample *sample, struct user_regs *ret);
 

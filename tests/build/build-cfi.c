@@ -36,8 +36,8 @@ void build_cfi_cie(struct build_cfi *build, const char *augmentation, const u8 *
 	put_u8(frame, 1);
 	strbuf_add(frame, augmentation, strlen(augmentation) + 1);
 	put_uleb128(frame, 1);
-	put_u8(frame, 0x78);	/* -8 */
-	put_u8(frame, 16);
+	put_u8(frame, build->is_32 ? 0x7c : 0x78);	/* -4, -8 */
+	put_u8(frame, build->is_32 ? 8 : 16);
 	if (*augmentation == 'z') {
 		put_uleb128(frame, 1);
 		put_u8(frame, ENCODING);
@@ -106,6 +106,42 @@ static void add_headers(struct strbuf *out, u64 size, u64 hdr, u64 hdr_size, u64
 	strbuf_add_zeros(out, BUILD_CFI_FRAME - out->len);
 }
 
+/* The short form of the first two segments' headers. */
+static void add_headers_32(struct strbuf *out, u64 size, u64 hdr, u64 hdr_size)
+{
+	const Elf32_Ehdr header = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32, ELFDATA2LSB,
+			     EV_CURRENT },
+		.e_type = ET_DYN,
+		.e_machine = EM_386,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(header),
+		.e_ehsize = sizeof(header),
+		.e_phentsize = sizeof(Elf32_Phdr),
+		.e_phnum = 2,
+	};
+	const Elf32_Phdr segments[] = {
+		{
+			.p_type = PT_LOAD,
+			.p_flags = PF_R | PF_X,
+			.p_filesz = size,
+			.p_memsz = BUILD_CFI_TEXT + BUILD_CFI_TEXT_SIZE,
+		},
+		{
+			.p_type = PT_GNU_EH_FRAME,
+			.p_flags = PF_R,
+			.p_offset = hdr,
+			.p_vaddr = hdr,
+			.p_filesz = hdr_size,
+			.p_memsz = hdr_size,
+		},
+	};
+
+	strbuf_add(out, &header, sizeof(header));
+	strbuf_add(out, segments, sizeof(segments));
+	strbuf_add_zeros(out, BUILD_CFI_FRAME - out->len);
+}
+
 static void add_hdr(const struct build_cfi *build, struct strbuf *out)
 {
 	u32 hdr = out->len;
@@ -133,7 +169,10 @@ void build_cfi_file(const struct build_cfi *build, struct strbuf *out)
 		size = BUILD_CFI_SFRAME + build->sframe.len;
 	}
 	strbuf_reset(out);
-	add_headers(out, size, hdr, hdr_size, build->sframe.len);
+	if (build->is_32)
+		add_headers_32(out, size, hdr, hdr_size);
+	else
+		add_headers(out, size, hdr, hdr_size, build->sframe.len);
 	strbuf_add(out, build->frame.data, build->frame.len);
 	put_u32(out, 0);
 	put_align(out, 8);

@@ -193,6 +193,80 @@ static void test_plt(void **state)
 	build_cfi_deinit(&build);
 }
 
+/*
+ * i386: push %ebp; mov %esp,%ebp; push %esi; push %ebx. Its registers have other numbers, ESP is 4
+ * and EBP 5.
+ */
+static void test_i386(void **state)
+{
+	struct build_cfi build = { .is_32 = true };
+	struct cfi_table *table;
+	struct cfi_row row;
+	u64 address;
+
+	(void)state;
+	build_cfi_cie(&build, "zR", BUILD_CFI_START_32);
+	build_cfi_fde(&build, TEXT, 0x40,
+		      CFI(0x41, 0x0e, 8, 0x85, 2, 0x42, 0x0d, 5, 0x42, 0x86, 3, 0x83, 4, 0x41, 0xc3,
+			  0x41, 0x07, 7, 0x41, 0x07, 8));
+	table = make_table(&build, 0);
+	assert_int_equal(table->nr_functions, 1);
+	assert_int_equal(table->nr_bad + table->nr_missing, 0);
+	row = find(table, TEXT);
+	assert_int_equal(row.kind, CFI_ROW_CALL);
+	assert_rule(&row.cfa, CFI_REG_OFFSET, X86_RSP, 4);
+	assert_rule(&row.ra, CFI_AT_CFA, 0, -4);
+	assert_rule(&row.bp, CFI_SAME, 0, 0);
+	row = find(table, TEXT + 5);
+	assert_rule(&row.cfa, CFI_REG_OFFSET, X86_RBP, 8);
+	assert_rule(&row.bp, CFI_AT_CFA, 0, -8);
+	assert_rule(&row.saved[0], CFI_AT_CFA, 0, -16);	/* EBX */
+	assert_rule(&row.saved[1], CFI_AT_CFA, 0, -12);	/* ESI */
+	assert_rule(&row.saved[2], CFI_SAME, 0, 0);	/* EDI */
+	assert_rule(&find(table, TEXT + 6).saved[0], CFI_SAME, 0, 0);
+	assert_int_equal(find(table, TEXT + 7).saved[2].kind, CFI_UNDEFINED);
+	assert_int_equal(find(table, TEXT + 8).kind, CFI_ROW_END);
+	assert_int_equal(cfi_table_address(table, BUILD_CFI_FRAME, &address), 0);
+	assert_int_equal(address, BUILD_CFI_FRAME);
+	cfi_table_destroy(table);
+	build_cfi_deinit(&build);
+}
+
+/* As the vDSO of i386 has it: a sigcontext 12 bytes above ESP, of which SP has no rule. */
+static void test_i386_signal(void **state)
+{
+	static const struct {
+		u8 reg, offset;
+	} saved[] = { { 7, 28 }, { 6, 32 }, { 5, 36 }, { 3, 44 },
+		      { 2, 48 }, { 1, 52 }, { 0, 56 }, { 8, 68 } };
+	struct build_cfi build = { .is_32 = true };
+	_cleanup_strbuf_ struct strbuf program = STRBUF_INIT;
+	struct cfi_table *table;
+	struct cfi_row row;
+
+	(void)state;
+	strbuf_add(&program, CFI(0x0f, 3, 0x74, 40, 6));
+	for (unsigned int i = 0; i < ARRAY_SIZE(saved); i++)
+		strbuf_add(&program, CFI(0x10, saved[i].reg, 3, 0x74, saved[i].offset | 0x80, 0));
+	build_cfi_cie(&build, "zRS", BUILD_CFI_START_32);
+	build_cfi_fde(&build, TEXT, 0x10, (u8 *)program.data, program.len);
+	/* The lazy PLT's rule, with words of 4 bytes. */
+	build_cfi_fde(&build, TEXT + 0x10, 0x30,
+		      CFI(0x0f, 11, 0x74, 4, 0x78, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x32, 0x24, 0x22));
+	table = make_table(&build, 0);
+	row = find(table, TEXT);
+	assert_int_equal(row.kind, CFI_ROW_SIGCONTEXT);
+	assert_true(row.interrupted);
+	assert_rule(&row.regs, CFI_REG_OFFSET, X86_RSP, 12);
+	for (unsigned int i = 0; i < 0x30; i++) {
+		row = find(table, TEXT + 0x10 + i);
+		assert_rule(&row.cfa, CFI_REG_OFFSET, X86_RSP, i % 16 < 11 ? 4 : 8);
+		assert_int_equal(row.cfa_add, 0);
+	}
+	cfi_table_destroy(table);
+	build_cfi_deinit(&build);
+}
+
 /* Records that are wrong cost themselves and nothing else. */
 static void test_hostile_programs(void **state)
 {
@@ -778,6 +852,8 @@ int main(void)
 		cmocka_unit_test(test_expressions),
 		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_plt),
+		cmocka_unit_test(test_i386),
+		cmocka_unit_test(test_i386_signal),
 		cmocka_unit_test(test_hostile_programs),
 		cmocka_unit_test(test_hostile_cies),
 		cmocka_unit_test(test_places),

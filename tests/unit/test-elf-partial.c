@@ -104,8 +104,8 @@ static void test_whole(void **state)
 static void test_not_elf(void **state)
 {
 	_cleanup_strbuf_ struct strbuf file = STRBUF_INIT;
-	_cleanup_(file_image_destroy) struct file_image *none = NULL, *text = NULL, *small = NULL;
-	struct build_elf is_32 = spec;
+	_cleanup_(file_image_destroy) struct file_image *none = NULL, *text = NULL, *big = NULL;
+	struct build_elf is_big = spec;
 	struct elf_partial partial;
 	char bytes[2 * PAGE] = "#!/bin/sh";
 
@@ -114,10 +114,37 @@ static void test_not_elf(void **state)
 	assert_int_equal(elf_partial_init(&partial, none), -ENODATA);
 	text = image_of(bytes, sizeof(bytes), 1);
 	assert_int_equal(elf_partial_init(&partial, text), -EBADMSG);
+	is_big.is_big = true;
+	build_elf(&is_big, &file);
+	big = image_of(file.data, file.len, UINT64_MAX);
+	assert_int_equal(elf_partial_init(&partial, big), -EOPNOTSUPP);
+}
+
+/* The same of 32 bits; without sections, too. */
+static void test_32_bits(void **state)
+{
+	_cleanup_strbuf_ struct strbuf file = STRBUF_INIT;
+	struct build_elf is_32 = spec;
+
+	(void)state;
 	is_32.is_32 = true;
 	build_elf(&is_32, &file);
-	small = image_of(file.data, file.len, UINT64_MAX);
-	assert_int_equal(elf_partial_init(&partial, small), -EOPNOTSUPP);
+	for (unsigned int sections = 0; sections < 2; sections++) {
+		_cleanup_(file_image_destroy) struct file_image *image = NULL;
+		_cleanup_(symtab_destroy) struct symtab *symtab = NULL;
+		struct elf_partial partial;
+
+		if (!sections)	/* e_shoff, e_shnum */
+			memset(file.data + offsetof(Elf32_Ehdr, e_shoff), 0, 4);
+		image = image_of(file.data, file.len, UINT64_MAX);
+		assert_int_equal(elf_partial_init(&partial, image), 0);
+		assert_true(partial.narrow);
+		assert_int_equal(partial.segments, ELF_PART_WHOLE);
+		assert_int_equal(partial.dynsym, ELF_PART_WHOLE);
+		elf_partial_deinit(&partial);
+		symtab = symbols_of(image, true);
+		assert_int_equal(symtab_find_name(symtab, "one")->start, 0x1000);
+	}
 }
 
 /* The table of sections is not there: what the dynamic segment leads to is. */
@@ -310,6 +337,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_not_elf),
+		cmocka_unit_test(test_32_bits),
 		cmocka_unit_test(test_no_sections),
 		cmocka_unit_test(test_holes_in_tables),
 		cmocka_unit_test(test_gnu_hash),

@@ -627,10 +627,15 @@ static void test_no_user_stack(void **state)
 {
 	(void)state;
 	build.user_stack = WIRE_MAX_STACK_BYTES;
-	build.regs.bits = 32;
+	build.regs.bits = 16;
 	assert_int_equal(take().wire->nr_stacks, 0);
+	assert_false(shot.wire.flags & WIRE_F_USER_32);
+	build.regs.bits = 32;
+	assert_int_equal(take().wire->nr_stacks, 1);
+	assert_true(shot.wire.flags & WIRE_F_USER_32);
 	build.regs.bits = 64;
 	assert_int_equal(take().wire->nr_stacks, 1);
+	assert_false(shot.wire.flags & WIRE_F_USER_32);
 	build.regs.gpr[X86_RSP] = BUILD_SHOT_USER - WIRE_MAX_STACK_BYTES - 64;
 	assert_int_equal(take().wire->nr_stacks, 1);
 	assert_int_equal(shot.wire.stacks[0].size, 0);

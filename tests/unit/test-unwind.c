@@ -406,13 +406,13 @@ static void test_user_by_rule(void **state)
 	w.sample.wire.user_pc += 8;
 	unwind(&w);
 	assert_frame(&w, 3, RULE_RETURN, FRAME_USER, FRAME_F_RETURN);
-	/* A 32-bit program's frames are capture's. */
+	/* A 32-bit program's frames are by rule, too. */
 	w.sample.wire.user_pc = USER_PC;
 	cs = regs + X86_PT_CS * sizeof(u64) - w.sample.wire.stacks[0].gva;
 	w.sample.stacks[0].data[cs] = X86_USER32_CS;
 	unwind(&w);
 	assert_int_equal(w.chain.nr, 4);
-	assert_frame(&w, 3, 0x401050, FRAME_USER, FRAME_F_RETURN);
+	assert_frame(&w, 3, RULE_RETURN, FRAME_USER, FRAME_F_RETURN);
 	/* An interrupt's first instructions: all other registers are still the user's. */
 	rule_sample(&w, true);
 	w.sample.wire.regs.gpr[X86_R12] = USER_SP + 16;

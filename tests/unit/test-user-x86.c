@@ -47,6 +47,9 @@ enum fn {
 	FN_NOT_KNOWN,
 	FN_STRANGE,
 	FN_LATER,
+	FN_FRAME_32,	/* i386: EBP kept, EBX and EDI saved below it */
+	FN_EDI_32,	/* the CFA is by EDI */
+	FN_SIGRETURN_32,	/* a sigcontext at ESP + 4 */
 	FN_NR,
 };
 
@@ -94,6 +97,23 @@ static const struct cfi_row rows[FN_NR] = {
 		.ra = RULE(CFI_REG_OFFSET, X86_RDI, 0),
 	},
 	[FN_UNDEFINED] = { .kind = CFI_ROW_UNDEFINED },
+	[FN_FRAME_32] = {
+		.kind = CFI_ROW_CALL,
+		.cfa = RULE(CFI_REG_OFFSET, X86_RBP, 8),
+		.ra = RULE(CFI_AT_CFA, 0, -4),
+		.bp = RULE(CFI_AT_CFA, 0, -8),
+		.saved = { RULE(CFI_AT_CFA, 0, -12), RULE(CFI_SAME), RULE(CFI_AT_CFA, 0, -16) },
+	},
+	[FN_EDI_32] = {
+		.kind = CFI_ROW_CALL,
+		.cfa = RULE(CFI_REG_OFFSET, X86_RDI, 0),
+		.ra = RULE(CFI_AT_CFA, 0, -4),
+	},
+	[FN_SIGRETURN_32] = {
+		.kind = CFI_ROW_SIGCONTEXT,
+		.interrupted = true,
+		.regs = RULE(CFI_REG_OFFSET, X86_RSP, 4),
+	},
 };
 
 struct world {
@@ -224,8 +244,8 @@ static void test_chain(void **state)
 	unwind(&w);
 	assert_int_equal(w.chain.user_stop, STOP_BAD_POINTER);
 	assert_int_equal(w.chain.nr, 4);
-	/* 32-bit code, and a recorder without rules: what capture walked. */
-	regs->bits = 32;
+	/* 16-bit code, and a recorder without rules: what capture walked. */
+	regs->bits = 16;
 	unwind(&w);
 	assert_chain(&w, IPS(PC(FN_LEAF), RETURN(FN_NO_ROW) + FN_SIZE * 20), STOP_COMPLETE);
 	regs->bits = 64;
@@ -274,6 +294,49 @@ static void test_lost(void **state)
 	sample_at(&w, PC(FN_LOST), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
 	unwind(&w);
 	assert_chain(&w, IPS(PC(FN_LOST), RETURN(FN_NO_ROW)), STOP_NO_RULE);
+	world_deinit(&w);
+}
+
+#define STACK_TOP_32 0xffd10000ULL
+
+/* Two words of 4 bytes. */
+static void push_32(struct build_stack *stack, u32 low, u32 high)
+{
+	build_stack_push(stack, low | (u64)high << 32);
+}
+
+/*
+ * A 32-bit program: a signal's frame, and what was interrupted, whose caller's frame is by EDI,
+ * which the rule has to bring back.
+ */
+static void test_32_bit(void **state)
+{
+	u32 context[16] = { 0 };	/* behind one word, see FN_SIGRETURN_32 */
+	struct vcpu_regs *regs;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	build_stack_init(&w.stack, STACK_TOP_32);
+	push_32(&w.stack, 0, RETURN(FN_START));
+	push_32(&w.stack, 0x5555, RETURN(FN_EDI_32));	/* EBP */
+	push_32(&w.stack, STACK_TOP_32, 0xbb);		/* EDI, EBX */
+	context[1 + 4] = 0xdddd;			/* EDI */
+	context[1 + 6] = w.stack.sp + 8;		/* EBP */
+	context[1 + 7] = w.stack.sp;
+	context[1 + 14] = PC(FN_FRAME_32);
+	for (unsigned int i = ARRAY_SIZE(context); i; i -= 2)
+		push_32(&w.stack, context[i - 2], context[i - 1]);
+	regs = sample_at(&w, PC(FN_SIGRETURN_32), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	regs->bits = 32;
+	unwind(&w);
+	assert_chain(&w,
+		     IPS(PC(FN_SIGRETURN_32), PC(FN_FRAME_32), RETURN(FN_EDI_32), RETURN(FN_START)),
+		     STOP_COMPLETE);
+	/* All of it is nonsense above 4 GiB. */
+	regs->gpr[X86_RSP] |= 1ULL << 32;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_SIGRETURN_32)), STOP_BAD_POINTER);
 	world_deinit(&w);
 }
 
@@ -1368,6 +1431,7 @@ int main(void)
 		cmocka_unit_test(test_realigned),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_32_bit),
 		cmocka_unit_test(test_signal_stack),
 		cmocka_unit_test(test_signal_stack_inside),
 		cmocka_unit_test(test_signal_circle),
