@@ -5,6 +5,7 @@
 set -u
 . "$SRC/tests/lib/tap.sh"
 . "$SRC/tests/lib/chains.sh"
+. "$SRC/tests/lib/guests.sh"
 
 lab=$SRC/lab/lab
 # The guest has the lab host's files, but a /tmp of its own, and the build folder may be in /tmp.
@@ -21,7 +22,7 @@ cp /proc/kallsyms "\$LAB_OUT/kallsyms"
 cp /tmp/perf.data /tmp/log "\$LAB_OUT/"
 echo peer done
 SCRIPT
-for kernel in 6.1 6.12; do
+for kernel in $(guest_kernels); do
 	name=peer-$kernel
 	check "guest $kernel starts" "$lab" guest start "$name" --kernel "$kernel" --cpus 1 --root \
 		--script "$TMPDIR/peer"

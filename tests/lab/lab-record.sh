@@ -6,6 +6,7 @@
 set -u
 . "$SRC/tests/lib/tap.sh"
 . "$SRC/tests/lib/chains.sh"
+. "$SRC/tests/lib/guests.sh"
 
 lab=$SRC/lab/lab
 workloads="cputree syscalls forkexec faults threads recurse kthreads timers"
@@ -71,7 +72,7 @@ least() {
 	esac
 }
 
-for kernel in 6.1 6.12; do
+for kernel in $(guest_kernels); do
 	record_guest "$kernel"
 done
 tap_done
