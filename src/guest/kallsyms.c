@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * kallsyms in a kernel image. scripts/kallsyms.c writes the parts in this order, each of them at a
- * multiple of 8:
+ * multiple of 8, or of 4 from 7.0 on:
  *
  *	to 6.3		addresses, or offsets and their base;
  *			num_syms, names, markers, [seqs_of_names,] token_table, token_index
@@ -61,6 +61,7 @@ struct layout {
 	u64 base;
 	u32 nr;
 	enum kallsyms_addressing addressing;
+	u8 align;	/* of each part */
 	u8 marker_size;
 	bool long_lengths;
 	bool addresses_last;
@@ -122,7 +123,7 @@ static bool check_tokens(struct parser *p)
 		p->token_len[i] = len;
 		offset += len + 1;
 	}
-	return ALIGN_UP(p->at.token_table + offset, 8) == end;
+	return ALIGN_UP(p->at.token_table + offset, p->at.align) == end;
 }
 
 /*
@@ -140,14 +141,14 @@ static bool locate_tokens(struct parser *p, size_t digits)
 			return false;
 		at = nul - p->image + 1;
 	}
-	p->at.token_index = ALIGN_UP(at, 8);
+	p->at.token_index = ALIGN_UP(at, p->at.align);
 	if (!in_image(p, p->at.token_index, NR_TOKENS * sizeof(u16)))
 		return false;
 	before = image_u16(p, p->at.token_index + '0' * sizeof(u16));
 	if (before > digits)
 		return false;
 	p->at.token_table = digits - before;
-	return p->at.token_table % 8 == 0 && check_tokens(p);
+	return p->at.token_table % p->at.align == 0 && check_tokens(p);
 }
 
 /* The length of the compressed name at *@at, which moves behind it. 0: there is none. */
@@ -206,27 +207,24 @@ static bool markers_match(const struct parser *p, const u32 *marks, u32 nr_marks
 	return true;
 }
 
-/* Between the markers and the token table there is nothing, or seqs_of_names (6.2 and 6.3). */
-static bool markers_end_well(const struct parser *p, u32 nr, u32 nr_marks, u8 size)
+/*
+ * The place of the markers when they are @size bytes each: before the token table, or before
+ * seqs_of_names, @seq bytes each, which are in between in 6.2 and 6.3. They begin with 0 and
+ * another number: hardly anything else has to be walked to see that it does not fit.
+ */
+static bool place_markers(struct parser *p, u32 nr, u8 size, u8 seq)
 {
-	size_t end = ALIGN_UP(p->at.markers + (size_t)nr_marks * size, 8);
+	size_t nr_marks = (nr + MARKER_STEP - 1) / MARKER_STEP;
+	size_t length = ALIGN_UP(nr_marks * size, p->at.align) +
+			ALIGN_UP((size_t)nr * seq, p->at.align);
+	size_t at = p->at.token_table - length;
 
-	return end == p->at.token_table || ALIGN_UP(end + 3ULL * nr, 8) == p->at.token_table ||
-	       ALIGN_UP(end + 4ULL * nr, 8) == p->at.token_table;
-}
-
-static bool check_markers(struct parser *p, const u32 *marks, u32 nr)
-{
-	u32 nr_marks = (nr + MARKER_STEP - 1) / MARKER_STEP;
-
-	for (u8 size = 4; size <= 8; size += 4) {
-		if (!markers_end_well(p, nr, nr_marks, size) ||
-		    !markers_match(p, marks, nr_marks, size))
-			continue;
-		p->at.marker_size = size;
-		return true;
-	}
-	return false;
+	if (length > p->at.token_table - p->at.names)
+		return false;
+	p->at.markers = at;
+	p->at.marker_size = size;
+	return (size == 4 ? image_u32(p, at) : image_u64(p, at)) == 0 &&
+	       (nr_marks == 1 || image_u32(p, at + size));
 }
 
 static bool all_zero(const struct parser *p, size_t at, size_t end)
@@ -236,44 +234,55 @@ static bool all_zero(const struct parser *p, size_t at, size_t end)
 	return at == end;
 }
 
-/* Whether @nr names follow .names. Lengths of 6.1 and of before differ only over 127. */
-static int check_names(struct parser *p, u32 nr)
+/* Whether @nr names lie up to the markers. Lengths of 6.1 and of before differ over 127. */
+static bool check_names(struct parser *p, u32 nr, u32 *marks)
 {
-	_cleanup_free_ u32 *marks = NULL;
-	int err = -ENOENT;
+	u32 nr_marks = (nr + MARKER_STEP - 1) / MARKER_STEP;
 
-	if (!spend(p, 32))
-		return -ENOENT;
-	marks = malloc((nr / MARKER_STEP + 1) * sizeof(*marks));
-	if (!marks)
-		return -ENOMEM;
-	for (int long_lengths = 1; long_lengths >= 0 && err; long_lengths--) {
+	for (int long_lengths = 1; long_lengths >= 0; long_lengths--) {
 		size_t end = walk_names(p, nr, long_lengths, marks);
 
-		if (!end)
-			continue;
-		p->at.markers = ALIGN_UP(end, 8);
-		if (p->at.markers > p->at.token_table || !all_zero(p, end, p->at.markers) ||
-		    !check_markers(p, marks, nr))
+		if (!end || ALIGN_UP(end, p->at.align) != p->at.markers ||
+		    !all_zero(p, end, p->at.markers) ||
+		    !markers_match(p, marks, nr_marks, p->at.marker_size))
 			continue;
 		p->at.long_lengths = long_lengths;
 		p->at.nr = nr;
-		err = 0;
+		return true;
 	}
-	return err;
+	return false;
+}
+
+static int check_count(struct parser *p, u32 nr)
+{
+	static const u8 sizes[] = { 4, 8 }, seqs[] = { 0, 3, 4 };
+	_cleanup_free_ u32 *marks = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes) * ARRAY_SIZE(seqs); i++) {
+		if (!place_markers(p, nr, sizes[i % ARRAY_SIZE(sizes)],
+				   seqs[i / ARRAY_SIZE(sizes)]) || !spend(p, 32))
+			continue;
+		if (!marks)
+			marks = malloc((nr / MARKER_STEP + 1) * sizeof(*marks));
+		if (!marks)
+			return -ENOMEM;
+		if (check_names(p, nr, marks))
+			return 0;
+	}
+	return -ENOENT;
 }
 
 /*
- * Searches num_syms backwards from the token table. As 8 bytes it is a small number, which
- * compressed names rarely look like; a name is at least a length and a type.
+ * Searches num_syms backwards from the token table. It is a small number, with zeros up to the
+ * names, which compressed names rarely look like; a name is at least a length and a type.
  */
 static int find_names(struct parser *p)
 {
-	size_t farthest = MIN(p->at.token_table, MAX_NAMES_DISTANCE);
+	size_t farthest = MIN(p->at.token_table, MAX_NAMES_DISTANCE), step = p->at.align;
 
-	for (size_t distance = 16; distance <= farthest && spend(p, 1); distance += 8) {
+	for (size_t distance = 2 * step; distance <= farthest && spend(p, 1); distance += step) {
 		size_t at = p->at.token_table - distance;
-		u64 nr = image_u64(p, at);
+		u64 nr = step == 8 ? image_u64(p, at) : image_u32(p, at);
 		int err;
 
 		if (!nr || nr > KALLSYMS_MAX_SYMBOLS || nr > distance / 2)
@@ -281,8 +290,8 @@ static int find_names(struct parser *p)
 		if (distance / nr > KALLSYMS_NAME_MAX + 8)
 			continue;
 		p->at.num_syms = at;
-		p->at.names = at + 8;
-		err = check_names(p, nr);
+		p->at.names = at + step;
+		err = check_count(p, nr);
 		if (err != -ENOENT)
 			return err;
 	}
@@ -342,7 +351,7 @@ static bool anchored(const struct parser *p, u32 text, u32 stext)
 static int find_addresses(struct parser *p, const struct kallsyms *k)
 {
 	size_t wide = (size_t)p->at.nr * sizeof(u64);
-	size_t narrow = ALIGN_UP((size_t)p->at.nr * sizeof(u32), 8);
+	size_t narrow = ALIGN_UP((size_t)p->at.nr * sizeof(u32), p->at.align);
 	size_t first = p->at.num_syms, last = p->at.token_index + NR_TOKENS * sizeof(u16);
 	const struct {
 		enum kallsyms_addressing addressing;
@@ -450,12 +459,16 @@ static void fill_values(const struct parser *p, struct kallsyms *k)
 	k->long_lengths = p->at.long_lengths;
 }
 
-/* Everything that hangs on one token table. */
-static int parse_at_tokens(struct parser *p, struct kallsyms **ret)
+/* Everything that hangs on the token table with its digits there. */
+static int parse_at_digits(struct parser *p, size_t digits, u8 align, struct kallsyms **ret)
 {
 	_cleanup_(kallsyms_destroy) struct kallsyms *k = NULL;
-	int err = find_names(p);
+	int err;
 
+	p->at = (struct layout){ .align = align };
+	if (!locate_tokens(p, digits))
+		return -ENOENT;
+	err = find_names(p);
 	if (err)
 		return err;
 	k = calloc(1, sizeof(*k));
@@ -484,10 +497,9 @@ int kallsyms_parse(const void *image, size_t size, u64 start, struct kallsyms **
 		if (!found)
 			break;
 		from = found - p.image + 1;
-		p.at = (struct layout){ 0 };
-		if (!locate_tokens(&p, from - 1))
-			continue;
-		err = parse_at_tokens(&p, ret);
+		err = parse_at_digits(&p, from - 1, 8, ret);
+		if (err == -ENOENT)
+			err = parse_at_digits(&p, from - 1, 4, ret);
 		if (err != -ENOENT && err != -E2BIG)
 			return err;
 	}

@@ -20,8 +20,13 @@ const struct build_kallsyms_release build_kallsyms_releases[BUILD_KALLSYMS_RELEA
 	{ "6.15", { .addressing = KALLSYMS_BASE, .marker_size = 4, .long_lengths = true,
 		    .seq_size = 3, .addresses_last = true } },
 	{ "7.0", { .addressing = KALLSYMS_PLACE, .marker_size = 4, .long_lengths = true,
-		   .seq_size = 3, .addresses_last = true } },
+		   .seq_size = 3, .addresses_last = true, .align = 4 } },
 };
+
+static u8 align_of(const struct build_kallsyms_format *format)
+{
+	return format->align ? format->align : 8;
+}
 
 struct name {
 	u8 bytes[KALLSYMS_NAME_MAX + 1];	/* the type, then the name */
@@ -150,19 +155,19 @@ static void put_seqs(struct strbuf *out, u32 nr, u8 size)
 	}
 }
 
-static void put_tokens(struct strbuf *out, const struct compressor *c,
+static void put_tokens(struct strbuf *out, const struct compressor *c, u8 align,
 		       struct build_kallsyms_places *places)
 {
 	u16 index[256];
 
-	put_align(out, 8);
+	put_align(out, align);
 	places->token_table = out->len;
 	for (int code = 0; code < 256; code++) {
 		index[code] = out->len - places->token_table;
 		expand_code(out, c, code);
 		put_u8(out, 0);
 	}
-	put_align(out, 8);
+	put_align(out, align);
 	places->token_index = out->len;
 	for (int code = 0; code < 256; code++)
 		put_u16(out, index[code]);
@@ -179,11 +184,14 @@ static void put_offset(struct strbuf *out, u64 start, enum kallsyms_addressing a
 		put_u32(out, symbol->address - (start + out->len));
 }
 
-static void put_addresses(struct strbuf *out, u64 start, enum kallsyms_addressing addressing,
+static void put_addresses(struct strbuf *out, u64 start,
+			  const struct build_kallsyms_format *format,
 			  const struct build_ksym *symbols, u32 nr,
 			  struct build_kallsyms_places *places)
 {
-	put_align(out, 8);
+	enum kallsyms_addressing addressing = format->addressing;
+
+	put_align(out, align_of(format));
 	places->addresses = out->len;
 	for (u32 i = 0; i < nr; i++) {
 		if (addressing == KALLSYMS_ABSOLUTE)
@@ -191,7 +199,7 @@ static void put_addresses(struct strbuf *out, u64 start, enum kallsyms_addressin
 		else
 			put_offset(out, start, addressing, &symbols[i]);
 	}
-	put_align(out, 8);
+	put_align(out, align_of(format));
 	places->base = 0;
 	if (addressing == KALLSYMS_ABSOLUTE || addressing == KALLSYMS_PLACE)
 		return;
@@ -203,21 +211,23 @@ static void put_tables(struct strbuf *out, const struct build_kallsyms_format *f
 		       const struct compressor *c, struct build_kallsyms_places *places)
 {
 	u32 *marks = calloc(c->nr / 256 + 1, sizeof(*marks));
+	u8 align = align_of(format);
 
 	if (!marks)
 		abort();
-	put_align(out, 8);
+	put_align(out, align);
 	places->num_syms = out->len;
-	put_u64(out, c->nr);
+	put_u32(out, c->nr);
+	put_align(out, align);
 	places->names = out->len;
 	put_names(out, c, format->long_lengths, marks);
-	put_align(out, 8);
+	put_align(out, align);
 	places->markers = out->len;
 	put_markers(out, marks, c->nr, format->marker_size);
-	put_align(out, 8);
+	put_align(out, align);
 	if (!format->addresses_last)
 		put_seqs(out, c->nr, format->seq_size);
-	put_tokens(out, c, places);
+	put_tokens(out, c, align, places);
 	free(marks);
 }
 
@@ -229,13 +239,13 @@ void build_kallsyms(struct strbuf *out, u64 start, const struct build_kallsyms_f
 
 	init_names(&c, symbols, nr);
 	compress(&c, format->max_tokens ? format->max_tokens : 256);
-	put_align(out, 8);
+	put_align(out, align_of(format));
 	places.begin = out->len;
 	if (!format->addresses_last)
-		put_addresses(out, start, format->addressing, symbols, nr, &places);
+		put_addresses(out, start, format, symbols, nr, &places);
 	put_tables(out, format, &c, &places);
 	if (format->addresses_last) {
-		put_addresses(out, start, format->addressing, symbols, nr, &places);
+		put_addresses(out, start, format, symbols, nr, &places);
 		put_seqs(out, nr, format->seq_size);
 		put_align(out, 8);
 	}

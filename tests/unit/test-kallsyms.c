@@ -201,7 +201,7 @@ static void cut_everywhere(const struct build_kallsyms_format *format)
 		assert_non_null(copy);
 		memcpy(copy, image.data, size);
 		err = kallsyms_parse(copy, size, START, &k);
-		assert_int_equal(err, size >= ALIGN_UP(needed, 8) ? 0 : -ENOENT);
+		assert_int_equal(err, size >= ALIGN_UP(needed, format->align ?: 8) ? 0 : -ENOENT);
 		kallsyms_destroy(k);
 	}
 }
