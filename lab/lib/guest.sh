@@ -7,12 +7,13 @@ guest_usage() {
 Usage (inside a lab host): lab/lab guest COMMAND …
 
   start NAME [options]   start a guest, wait until its workloads have started, print QEMU's pid
-      --kernel K         6.1 (default), 6.12 or a kernel file
+      --kernel K         6.1 (default), 6.12, another of Debian that `lab/lab kernel K` fetched
+                         before (5.10, 7.3, 6.12@trixie, 6.18-cloud), or a kernel file
       --workload W       a program of lab/workloads and its arguments, in one word: cputree-fp,
                          'syscalls-nofp --report 1'; again for more (default: none)
       --initrd FILE      an image of your own instead
       --root             give it the lab host's user land (read-only 9p below a tmpfs)
-      --script FILE      with --root: run FILE in it; see `guest output` and `guest dir`
+      --script FILE      run FILE in it, by busybox without --root; see `guest output` and `guest dir`
       --module M         load a kernel module of this kernel, and what it needs; again for more
       --cpus N           default 1
       --mem SIZE         default 256M, with --root 1G
@@ -98,7 +99,6 @@ guest_check() {
 	local file
 
 	[ "${opt[vmm]}" = qemu ] || die "VMM '${opt[vmm]}' is not available yet"
-	[ -z "${opt[script]-}" ] || [ -n "${opt[root]-}" ] || die "--script needs --root"
 	for file in "${opt[script]-}" "${opt[initrd]-}"; do
 		[ -z "$file" ] || [ -r "$file" ] || die "cannot read '$file'"
 	done

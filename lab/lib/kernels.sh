@@ -22,12 +22,18 @@ kernel_apt() {
 	esac
 }
 
-kernel_known() {
+# Those that lab hosts run, and that are there from the start.
+kernel_own() {
 	local version
 	for version in "${LAB_KERNELS[@]}"; do
 		[ "$1" != "$version" ] || return 0
 	done
 	return 1
+}
+
+# What looks like a kernel's name; whether there is one shows when it is fetched.
+kernel_known() {
+	[[ $1 =~ ^[0-9]+\.[0-9]+(-cloud)?(@[a-z-]+)?$ ]]
 }
 
 # The package that holds kernel VERSION in its generic flavour: the cloud flavour has no 9p.
@@ -50,6 +56,11 @@ package_download() {
 kernel_download() {
 	local version=$1 folder=$2 package
 
+	if ! kernel_own "$version"; then
+		[ "$LAB_ARCH" = amd64 ] || die "no other kernels of $LAB_ARCH than ${LAB_KERNELS[*]}"
+		suite_download "$version" "$folder"
+		return
+	fi
 	package=$(kernel_package "$version")
 	! package_download "$folder" "$package" || return 0
 	# No package lists yet, or ones so old that the mirror has moved on.
@@ -81,10 +92,25 @@ vmlinuz_unpack() {
 	tail -c "+$((offset + 1))" "$file" | { head -c $((length - 4)) && cat >/dev/null; } | "$@"
 }
 
+# kernel_arrange ROOT: trixie's packages and later ones have modules in /usr/lib, from 7.2 on all.
+kernel_arrange() {
+	local file
+
+	mkdir -p "$1/boot" "$1/lib/modules"
+	[ -d "$1/usr/lib/modules" ] || return 0
+	rmdir "$1/lib/modules"
+	mv "$1/usr/lib/modules" "$1/lib/"
+	for file in "$1"/lib/modules/*/vmlinuz; do
+		[ ! -e "$file" ] || mv "$file" "$1/boot/vmlinuz-$(basename "$(dirname "$file")")"
+	done
+}
+
 # Runs in a subshell of its own: it leaves through the trap.
 kernel_fetch() {
-	local version=$1 temp release
+	local version=$1 temp release deb
 
+	[ ! -d "$LAB_STATE" ] ||
+		die "kernel $version is not in the cache: run 'lab/lab kernel $version' before the lab host"
 	need_tools apt-get apt-cache dpkg-deb depmod xz zstd
 	note "fetching kernel $version of $LAB_ARCH"
 	temp=$(mktemp -d "$(kernels_folder)/.fetch.XXXXXX")
@@ -92,9 +118,14 @@ kernel_fetch() {
 	trap "rm -rf '$temp'" EXIT
 	mkdir "$temp/deb" "$temp/root"
 	kernel_download "$version" "$temp/deb"
-	dpkg-deb -x "$temp"/deb/*.deb "$temp/root"
-	release=$(ls "$temp/root/lib/modules")
-	depmod -b "$temp/root" "$release"
+	for deb in "$temp"/deb/*.deb; do
+		dpkg-deb -x "$deb" "$temp/root"
+	done
+	kernel_arrange "$temp/root"
+	release=$(cd "$temp/root/boot" && echo vmlinuz-*)
+	release=${release#vmlinuz-}
+	# Some of Debian's kernels are still to be had when their modules are no more.
+	[ ! -d "$temp/root/lib/modules/$release" ] || depmod -b "$temp/root" "$release"
 	case $LAB_ARCH in
 	amd64) vmlinuz_unpack "$temp/root/boot/vmlinuz-$release" >"$temp/root/vmlinux" ;;
 	*) ln -s "boot/vmlinuz-$release" "$temp/root/vmlinux" ;;
@@ -110,7 +141,7 @@ kernel_dir() {
 
 	store=$(kernels_folder)
 	dir=$store/$version
-	kernel_known "$version" || die "unknown kernel '$version' (known: ${LAB_KERNELS[*]})"
+	kernel_known "$version" || die "unknown kernel '$version' (${LAB_KERNELS[*]}, or see lab/README.md)"
 	if [ ! -e "$dir/vmlinux" ]; then
 		mkdir -p "$store"
 		(
