@@ -15,19 +15,21 @@ import sys
 sys.path.insert(0, os.path.join(os.environ["SRC"], "tests/lib"))
 from vmlinux import cached_kernels, extract, sections  # pylint: disable=wrong-import-position
 
-FORMAT_END, FORMAT_SIGNAL, FORMAT_TYPES = 1, 2, 3
-REGS = {2: "dx", 3: "di", 4: "bp", 5: "sp", 6: "r10", 7: "r13"}
-BP_INDIRECT, SP_INDIRECT = 8, 9
+FORMAT_END, FORMAT_SIGNAL, FORMAT_TYPES, FORMAT_REORDERED = 1, 2, 3, 4
+REGS = ("undefined", "prev", "dx", "di", "bp", "sp", "r10", "r13", "*bp", "*sp", "ax")
+REORDERED = ("undefined", "ax", "dx", "sp", "bp", "di", "r10", "r13", "prev", "*sp", "*bp")
 
 
 def format_of(release):
     version = tuple(int(n) for n in re.match(r"(\d+)\.(\d+)", release).groups())
-    return FORMAT_END if version < (6, 3) else FORMAT_SIGNAL if version < (6, 4) else FORMAT_TYPES
+    changes = [(6, 3), (6, 4), (7, 1)]
+    return (FORMAT_END, FORMAT_SIGNAL, FORMAT_TYPES, FORMAT_REORDERED)[
+        bisect.bisect_right(changes, version)]
 
 
 def kind_of(entry_format, flags):
     """(kind, signal) from the bits above sp_reg and bp_reg."""
-    if entry_format == FORMAT_TYPES:
+    if entry_format >= FORMAT_TYPES:
         names = ("undefined", "end", "call", "regs", "partial")
         return names[flags >> 8 & 7], bool(flags >> 11 & 1)
     end = flags >> (11 if entry_format == FORMAT_SIGNAL else 10) & 1
@@ -43,14 +45,12 @@ def words(entry_format, entry):
     kind, signal = kind_of(entry_format, flags)
     if kind in ("undefined", "end"):
         return kind
-    sp_reg, bp_reg = flags & 15, flags >> 4 & 15
-    if sp_reg == SP_INDIRECT:
-        cfa = f"(sp+0){sp_offset:+d}"
-    elif sp_reg == BP_INDIRECT:
-        cfa = f"(bp{sp_offset:+d})+0"
-    else:
-        cfa = f"{REGS[sp_reg]}{sp_offset:+d}"
-    saved = {0: "same", 1: f"(cfa{bp_offset:+d})", 4: f"(bp{bp_offset:+d})"}[bp_reg]
+    names = REORDERED if entry_format == FORMAT_REORDERED else REGS
+    sp_reg, bp_reg = names[flags & 15], names[flags >> 4 & 15]
+    cfa = {"*sp": f"(sp+0){sp_offset:+d}", "*bp": f"(bp{sp_offset:+d})+0"}.get(
+        sp_reg, f"{sp_reg}{sp_offset:+d}")
+    saved = {"undefined": "same", "prev": f"(cfa{bp_offset:+d})",
+             "bp": f"(bp{bp_offset:+d})"}[bp_reg]
     where = {"call": -8, "regs": 128, "partial": 0}[kind]
     return f"{kind}{' signal' if signal else ''} cfa:{cfa} bp:{saved} ip:(cfa{where:+d})"
 

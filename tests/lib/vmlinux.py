@@ -12,10 +12,12 @@ XZ, ZSTD = b"\xfd7zXZ\0", b"\x28\xb5\x2f\xfd"
 
 
 def cached_kernels():
-    """(release, path of vmlinuz) of what the lab has; may be empty. Not the cloud flavour: LZ4."""
-    pattern = os.path.join(os.environ["KVMPROF_LAB_CACHE"], "kernels/*/boot/vmlinuz-*")
-    return [(path.rsplit("vmlinuz-", 1)[1], path) for path in sorted(glob.glob(pattern))
-            if "-cloud-" not in path]
+    """(release, path of vmlinuz) of what the lab has of $VMLINUX_KERNELS; may be empty."""
+    found = []
+    for kernel in os.environ.get("VMLINUX_KERNELS", "6.1 6.12").split():
+        folder = os.path.join(glob.escape(os.environ["KVMPROF_LAB_CACHE"]), "kernels", kernel)
+        found += sorted(glob.glob(os.path.join(folder, "boot/vmlinuz-*")))
+    return [(path.rsplit("vmlinuz-", 1)[1], path) for path in found]
 
 
 def _decompress(magic, data):
