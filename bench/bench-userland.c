@@ -255,10 +255,14 @@ static void add_sample(struct recording *recording, const struct wire_task *task
 /* Ten samples of each process, which come in turn. */
 static void report_memory(const struct wire_task *tasks, unsigned int nr)
 {
+	static const struct capture_event cpu_clock = {
+		.name = "cpu-clock", .type = PERF_TYPE_SOFTWARE, .freq = 997,
+	};
 	const struct recording_options options = {
 		.path = "/dev/null",
 		.name = "vm",
-		.event = { .name = "cpu-clock", .type = PERF_TYPE_SOFTWARE, .freq = 997 },
+		.events = &cpu_clock,
+		.nr_events = 1,
 		.nr_vcpus = 1,
 		.memory = 1 << 20,
 	};

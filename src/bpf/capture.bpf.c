@@ -8,6 +8,8 @@
  *   on_userspace_exit   deferred: there, KVM has just stored the registers where we find them
  *   on_tracepoint       inline, for an event that is a tracepoint
  *   on_tracepoint_deferred
+ *
+ * Of several events each is attached with its index as the cookie.
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
@@ -25,15 +27,11 @@
 #endif
 
 /* Set before loading. */
-const volatile u32 host_side;		/* the event happens in the host kernel, never in a guest */
 const volatile u32 max_depth;
 const volatile u32 user_stack;		/* bytes */
-const volatile u32 exclude_user;
-const volatile u32 exclude_kernel;
-const volatile u32 event_index;
 const volatile u64 wake_bytes;		/* wake the reader when as much is waiting */
-const volatile u64 tracepoint_period;	/* one sample for as many hits; 0: by time */
-const volatile u64 tracepoint_interval;	/* ns between samples of one vCPU */
+const volatile u32 nr_events;
+const volatile struct capture_event_config events[WIRE_MAX_EVENTS];
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -41,6 +39,14 @@ struct {
 	__type(key, u32);
 	__type(value, struct capture_vcpu);
 } vcpus SEC(".maps");
+
+/* User space sets the size. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, CAPTURE_MAX_VCPUS);
+	__type(key, struct capture_vcpu_event_key);
+	__type(value, struct capture_vcpu_event);
+} vcpu_events SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -104,6 +110,23 @@ static __always_inline struct capture_vcpu *current_vcpu(void)
 	return vcpu && vcpu->pid == pid_tid >> 32 ? vcpu : NULL;
 }
 
+/* Its state of @event; NULL when user space has forgotten it. */
+static __always_inline struct capture_vcpu_event *vcpu_event(u32 event)
+{
+	struct capture_vcpu_event_key key = {
+		.tid = (u32)bpf_get_current_pid_tgid(),
+		.event = event,
+	};
+
+	return bpf_map_lookup_elem(&vcpu_events, &key);
+}
+
+/* The index of the event that the program runs for. */
+static __always_inline u32 event_of(void *ctx)
+{
+	return bpf_get_attach_cookie(ctx) & (WIRE_MAX_EVENTS - 1);
+}
+
 static __always_inline struct scratch *take_scratch(enum scratch_user user)
 {
 	u32 index = bpf_get_smp_processor_id() * SCRATCH_NR + user;
@@ -126,13 +149,12 @@ static __always_inline void begin(struct shot *shot, const struct capture_vcpu *
 	shot->wire.vm = vcpu->vm;
 	shot->wire.vcpu = vcpu->id;
 	shot->wire.tid = (u32)bpf_get_current_pid_tgid();
-	shot->wire.event = event_index;
 }
 
 /* Whether the event does not want the mode that the guest was in. */
-static __always_inline int filtered(const struct vcpu_regs *regs)
+static __always_inline int filtered(const struct vcpu_regs *regs, u32 event)
 {
-	return regs->user ? exclude_user : exclude_kernel;
+	return regs->user ? events[event].exclude_user : events[event].exclude_kernel;
 }
 
 /* Puts the record into the ring, if it fits. */
@@ -169,7 +191,7 @@ static __always_inline void send(struct shot *shot)
 }
 
 /* The vCPU whose guest an event belongs to, or NULL. Counts. */
-static __always_inline struct capture_vcpu *event_vcpu(void)
+static __always_inline struct capture_vcpu *event_vcpu(u32 event)
 {
 	struct capture_vcpu *vcpu = current_vcpu();
 
@@ -179,24 +201,20 @@ static __always_inline struct capture_vcpu *event_vcpu(void)
 		return NULL;
 	}
 	count(vcpu->vm, COUNT_EVENTS);
-	if (!host_side && !in_guest((struct kvm_vcpu *)vcpu->kvm_vcpu)) {
+	if (!events[event].host_side && !in_guest((struct kvm_vcpu *)vcpu->kvm_vcpu)) {
 		count(vcpu->vm, COUNT_HOST);
 		return NULL;
 	}
 	return vcpu;
 }
 
-/* From the registers on. */
-static __always_inline void finish(struct shot *shot, struct capture_vcpu *vcpu, int nested)
+/* From the registers on, up to a record that can be sent. */
+static __always_inline void take(struct shot *shot, struct capture_vcpu *vcpu, int nested)
 {
 	struct kvm_vcpu *kvm_vcpu = (struct kvm_vcpu *)vcpu->kvm_vcpu;
 	const struct shot_vm *vm = shot_vm_at(vcpu->vm);
 	int slots_ok = vm && slots_hold(kvm_vcpu, vm);
 
-	if (filtered(&shot->wire.regs)) {
-		count(vcpu->vm, COUNT_FILTERED);
-		return;
-	}
 	if (nested)
 		shot->wire.flags |= WIRE_F_NESTED;
 	else if (slots_ok)
@@ -209,11 +227,10 @@ static __always_inline void finish(struct shot *shot, struct capture_vcpu *vcpu,
 	/* The slots may have moved under the walk. */
 	if (slots_ok && !slots_hold(kvm_vcpu, vm))
 		shot->wire.flags |= WIRE_F_CHANGED;
-	send(shot);
 }
 
 /* One sample out of the registers that are in memory now. */
-static __always_inline void take_inline(struct capture_vcpu *vcpu, u64 period)
+static __always_inline void take_inline(struct capture_vcpu *vcpu, u32 event, u64 period)
 {
 	struct scratch *scratch = take_scratch(SCRATCH_EVENT);
 	struct shot *shot;
@@ -223,6 +240,7 @@ static __always_inline void take_inline(struct capture_vcpu *vcpu, u64 period)
 		return;
 	shot = &scratch->shot;
 	begin(shot, vcpu);
+	shot->wire.event = event;
 	shot->wire.time = bpf_ktime_get_ns();
 	shot->wire.period = period;
 	nested = regs_at_event(&scratch->regs, vcpu, &shot->wire.regs);
@@ -231,7 +249,12 @@ static __always_inline void take_inline(struct capture_vcpu *vcpu, u64 period)
 		return;
 	}
 	shot->wire.event_pc = shot->wire.regs.pc;
-	finish(shot, vcpu, nested);
+	if (filtered(&shot->wire.regs, event)) {
+		count(vcpu->vm, COUNT_FILTERED);
+		return;
+	}
+	take(shot, vcpu, nested);
+	send(shot);
 }
 
 /*
@@ -241,31 +264,91 @@ static __always_inline void take_inline(struct capture_vcpu *vcpu, u64 period)
  *
  * Of a VM that is no more there nothing changes: user space counts what is pending then.
  */
-static __always_inline void take_deferred(struct capture_vcpu *vcpu, u64 period)
+static __always_inline void take_deferred(struct capture_vcpu *vcpu, u32 event, u64 period)
 {
+	struct capture_vcpu_event *state = vcpu_event(event);
 	const struct shot_vm *vm = shot_vm_at(vcpu->vm);
-	u32 waiting = vcpu->pending;
+	u32 waiting;
 
-	if (!vm) {
+	if (!vm || !state) {
 		count(vcpu->vm, COUNT_LOST_SIGNAL);
 		return;
 	}
-	vcpu->pending_time = bpf_ktime_get_ns();
-	vcpu->pending_period = waiting ? vcpu->pending_period + period : period;
-	vcpu->pending_pc = event_pc(vcpu);
+	waiting = state->pending;
+	state->pending_time = bpf_ktime_get_ns();
+	state->pending_period = waiting ? state->pending_period + period : period;
+	state->pending_pc = event_pc(vcpu);
+	state->pending = 1;
 	vcpu->pending = 1;
 	if (waiting)
 		count(vcpu->vm, COUNT_LOST_PENDING);
 	if (bpf_send_signal_thread(vm->kick_signal) && !waiting) {
-		vcpu->pending = 0;
+		state->pending = 0;
 		count(vcpu->vm, COUNT_LOST_SIGNAL);
 	}
 }
 
-/* The sample for the event that was noted. */
+/* What is to be done with each event that waits. */
+enum pending_step {
+	PENDING_GIVE_UP,	/* there are no registers: none will have a sample */
+	PENDING_FILTER,		/* count those that do not want the guest's mode, and the others */
+	PENDING_SEND,		/* the same sample for each */
+};
+
+struct pending_work {
+	u32 step;		/* enum pending_step */
+	u32 vm;
+	u32 flags;		/* the sample's, without those that are an event's own */
+	u32 nr;			/* result of PENDING_FILTER: how many still wait */
+};
+
+static __always_inline void send_pending(struct shot *shot, const struct pending_work *work,
+					 u32 event, const struct capture_vcpu_event *state)
+{
+	u64 pc = state->pending_pc ? state->pending_pc : shot->wire.regs.pc;
+
+	shot->wire.event = event;
+	shot->wire.time = state->pending_time;
+	shot->wire.period = state->pending_period;
+	shot->wire.event_pc = pc;
+	shot->wire.flags = work->flags | (pc != shot->wire.regs.pc ? WIRE_F_MOVED : 0);
+	send(shot);
+}
+
+static long step_pending(u32 event, void *arg)
+{
+	struct pending_work *work = arg;
+	struct scratch *scratch = take_scratch(SCRATCH_EXIT);
+	struct capture_vcpu_event *state = vcpu_event(event);
+
+	if (!scratch || !state || !state->pending)
+		return 0;
+	event &= WIRE_MAX_EVENTS - 1;
+	if (work->step == PENDING_GIVE_UP) {
+		count(work->vm, COUNT_LOST_EXIT);
+	} else if (work->step == PENDING_SEND) {
+		send_pending(&scratch->shot, work, event, state);
+	} else if (filtered(&scratch->shot.wire.regs, event)) {
+		count(work->vm, COUNT_FILTERED);
+	} else {
+		work->nr++;
+		return 0;
+	}
+	state->pending = 0;
+	return 0;
+}
+
+static __always_inline void step_all_pending(struct pending_work *work, enum pending_step step)
+{
+	work->step = step;
+	bpf_loop(nr_events, step_pending, work, 0);
+}
+
+/* The samples for the events that were noted, which are one and the same but for the event. */
 static __always_inline void take_pending(struct capture_vcpu *vcpu)
 {
 	struct scratch *scratch = take_scratch(SCRATCH_EXIT);
+	struct pending_work work = { .vm = vcpu->vm };
 	struct shot *shot;
 	int nested;
 
@@ -273,37 +356,39 @@ static __always_inline void take_pending(struct capture_vcpu *vcpu)
 		return;
 	shot = &scratch->shot;
 	begin(shot, vcpu);
-	shot->wire.time = vcpu->pending_time;
-	shot->wire.period = vcpu->pending_period;
-	shot->wire.event_pc = vcpu->pending_pc;
 	nested = regs_at_exit(&scratch->regs, vcpu, &shot->wire.regs);
 	if (nested < 0) {
-		count(vcpu->vm, COUNT_LOST_EXIT);
+		step_all_pending(&work, PENDING_GIVE_UP);
 		return;
 	}
-	if (!shot->wire.event_pc)
-		shot->wire.event_pc = shot->wire.regs.pc;
-	if (shot->wire.event_pc != shot->wire.regs.pc)
-		shot->wire.flags |= WIRE_F_MOVED;
-	finish(shot, vcpu, nested);
+	step_all_pending(&work, PENDING_FILTER);
+	if (!work.nr)
+		return;
+	take(shot, vcpu, nested);
+	work.flags = shot->wire.flags;
+	step_all_pending(&work, PENDING_SEND);
 }
 
 /* The number of hits that a sample stands for, when one is due now; else 0. */
-static __always_inline u64 tracepoint_due(struct capture_vcpu *vcpu)
+static __always_inline u64 tracepoint_due(const struct capture_vcpu *vcpu, u32 event)
 {
-	u64 hits = vcpu->hits + 1, now;
+	struct capture_vcpu_event *state = vcpu_event(event);
+	u64 period = events[event].tracepoint_period, hits, now;
 
-	vcpu->hits = hits;
-	if (tracepoint_period) {
-		if (hits < tracepoint_period)
+	if (!state)
+		return 0;
+	hits = state->hits + 1;
+	state->hits = hits;
+	if (period) {
+		if (hits < period)
 			return 0;
 	} else {
 		now = bpf_ktime_get_ns();
-		if (now - vcpu->last_time < tracepoint_interval)
+		if (now - state->last_time < events[event].tracepoint_interval)
 			return 0;
-		vcpu->last_time = now;
+		state->last_time = now;
 	}
-	vcpu->hits = 0;
+	state->hits = 0;
 	count(vcpu->vm, COUNT_EVENTS);
 	return hits;
 }
@@ -311,23 +396,26 @@ static __always_inline u64 tracepoint_due(struct capture_vcpu *vcpu)
 SEC("?perf_event")
 int on_event(struct bpf_perf_event_data *ctx)
 {
-	struct capture_vcpu *vcpu = event_vcpu();
+	u32 event = event_of(ctx);
+	struct capture_vcpu *vcpu = event_vcpu(event);
 
 	if (vcpu)
-		take_inline(vcpu, ctx->sample_period);
+		take_inline(vcpu, event, ctx->sample_period);
 	return 0;
 }
 
 SEC("?perf_event")
 int on_event_deferred(struct bpf_perf_event_data *ctx)
 {
-	struct capture_vcpu *vcpu = event_vcpu();
+	u32 event = event_of(ctx);
+	struct capture_vcpu *vcpu = event_vcpu(event);
 
 	if (vcpu)
-		take_deferred(vcpu, ctx->sample_period);
+		take_deferred(vcpu, event, ctx->sample_period);
 	return 0;
 }
 
+/* An event that comes in between is noted after .pending was, and looked for at the next exit. */
 SEC("?raw_tp/kvm_userspace_exit")
 int on_userspace_exit(void *ctx)
 {
@@ -335,32 +423,37 @@ int on_userspace_exit(void *ctx)
 
 	if (!vcpu || !vcpu->pending || !shot_vm_at(vcpu->vm))
 		return 0;
-	take_pending(vcpu);
 	vcpu->pending = 0;
+	take_pending(vcpu);
 	return 0;
 }
 
-/* Hits on other threads than ours are none of our events. */
+/*
+ * Hits on other threads than ours are none of our events. The tracepoint is also others': what is
+ * returned is whether their events shall have the hit.
+ */
 SEC("?tracepoint")
 int on_tracepoint(void *ctx)
 {
+	u32 event = event_of(ctx);
 	struct capture_vcpu *vcpu = current_vcpu();
-	u64 period = vcpu ? tracepoint_due(vcpu) : 0;
+	u64 period = vcpu ? tracepoint_due(vcpu, event) : 0;
 
 	if (period)
-		take_inline(vcpu, period);
-	return 0;
+		take_inline(vcpu, event, period);
+	return 1;
 }
 
 SEC("?tracepoint")
 int on_tracepoint_deferred(void *ctx)
 {
+	u32 event = event_of(ctx);
 	struct capture_vcpu *vcpu = current_vcpu();
-	u64 period = vcpu ? tracepoint_due(vcpu) : 0;
+	u64 period = vcpu ? tracepoint_due(vcpu, event) : 0;
 
 	if (period)
-		take_deferred(vcpu, period);
-	return 0;
+		take_deferred(vcpu, event, period);
+	return 1;
 }
 
 char LICENSE[] SEC("license") = "GPL";

@@ -14,10 +14,20 @@ struct capture_vcpu {
 	u64 percpu;		/* guest's per-CPU base on this vCPU, once it has been seen */
 	u32 vm;			/* index */
 	u32 id;			/* KVM's vcpu_id */
-
-	/* Deferred mode: the event that waits for its exit. */
-	u32 pending;		/* 1: the fields below hold */
 	u32 pid;		/* of the VMM */
+	u32 pending;		/* deferred mode: of an event the .pending may be set */
+};
+
+/* One of its events; those that are not of tracepoints have it in the deferred mode only. */
+struct capture_vcpu_event_key {
+	u32 tid;
+	u32 event;		/* index */
+};
+
+struct capture_vcpu_event {
+	/* Deferred mode: what waits for the exit. */
+	u32 pending;		/* 1: the fields below hold */
+	u32 pad;
 	u64 pending_time;
 	u64 pending_period;
 	u64 pending_pc;		/* 0: not known at the event */
@@ -25,6 +35,16 @@ struct capture_vcpu {
 	/* Tracepoints. */
 	u64 hits;		/* since the last sample */
 	u64 last_time;
+};
+
+/* What the programs know of an event. */
+struct capture_event_config {
+	u64 tracepoint_period;		/* one sample for as many hits; 0: by time */
+	u64 tracepoint_interval;	/* ns between samples of one vCPU */
+	u8 host_side;		/* the event happens in the host kernel, never in a guest */
+	u8 exclude_user;
+	u8 exclude_kernel;
+	u8 pad[5];
 };
 
 /* Per-CPU counters of one VM; the order of struct capture_counts. */

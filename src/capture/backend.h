@@ -9,6 +9,12 @@
 #include "bpf/shot.h"
 #include "capture/capture.h"
 
+/* An open event of a thread. */
+struct capture_thread_event {
+	int fd;			/* -1: none */
+	int link;		/* of the BPF program to it; -1: none */
+};
+
 /* One vCPU thread that is followed. */
 struct capture_thread {
 	pid_t tid;
@@ -16,7 +22,8 @@ struct capture_thread {
 	u64 kvm_vcpu;
 	u64 run_hva;		/* 0: not known */
 	int vmm_fd;		/* the VMM's descriptor of the vCPU when last used; 0: not known */
-	int event_fd;		/* its perf event; -1: none */
+	struct capture_thread_event *events;	/* one for each of the options' */
+	u32 nr_events;
 	bool seen;		/* in the newest state of the VM */
 	bool armed;		/* kvm_valid_regs is set by us */
 	u64 old_valid_regs;	/* its value before */
@@ -46,7 +53,7 @@ struct capture_backend {
 	/* Before its threads are removed. When it returns nobody is at work on a sample of it. */
 	void (*forget_guest)(struct capture *capture, struct capture_guest *guest);
 
-	/* Opens .event_fd, disabled. Never NULL. */
+	/* Opens what is in .events, disabled. Never NULL. */
 	int (*add_thread)(struct capture *capture, struct capture_guest *guest,
 			  struct capture_thread *thread);
 	/* The event is disabled; may be called for a thread that is gone. */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The inline and deferred modes: bpf/capture.bpf.c loaded, its maps filled, its programs attached
- * to one perf event on each vCPU thread, its ring buffer read.
+ * to perf events on each vCPU thread and to tracepoints, its ring buffer read.
  */
 #ifdef HAVE_BPF
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
+#include <sys/syscall.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -30,8 +30,9 @@
 struct bpf_mode {
 	struct capture_bpf *skel;
 	struct ring_buffer *ring;
-	struct bpf_program *program;	/* what runs at the event */
-	struct bpf_link *tracepoint;
+	struct bpf_program *on_event;	/* what runs at each of the two kinds of events */
+	struct bpf_program *on_tracepoint;
+	struct capture_thread_event *tracepoints;	/* of the options' events; NULL: not on */
 	struct bpf_link *exit;		/* deferred: to user space */
 	u64 bad_records;
 	u64 next_rearm;			/* ms */
@@ -88,9 +89,35 @@ static u32 ring_size(size_t wanted)
 	return size;
 }
 
+static bool any_event(const struct capture *capture, bool tracepoint)
+{
+	for (u32 i = 0; i < capture->options.nr_events; i++) {
+		if (capture->options.events[i].tracepoint == tracepoint)
+			return true;
+	}
+	return false;
+}
+
+static void configure_event(const struct capture_event *event, struct capture_event_config *config)
+{
+	*config = (struct capture_event_config){
+		.exclude_user = event->exclude_user,
+		.exclude_kernel = event->exclude_kernel,
+		.host_side = event->host_side,
+		.tracepoint_period = event->period,
+		.tracepoint_interval =
+			1000000000 / (event->freq ? event->freq : EVENT_DEFAULT_FREQ),
+	};
+}
+
+/* For one event all vCPUs that there may be; more events are mostly of a few VMs. */
+static u32 max_vcpu_events(u32 nr_events)
+{
+	return MAX(CAPTURE_MAX_VCPUS, nr_events * (CAPTURE_MAX_VCPUS / 8));
+}
+
 static void configure(struct capture *capture, struct capture_bpf *skel)
 {
-	const struct capture_event *event = &capture->options.event;
 	u32 ring = ring_size(capture->options.ring_bytes);
 
 #ifdef __x86_64__
@@ -98,31 +125,28 @@ static void configure(struct capture *capture, struct capture_bpf *skel)
 #endif
 	skel->rodata->max_depth = capture->options.max_depth;
 	skel->rodata->user_stack = capture->options.user_stack;
-	skel->rodata->exclude_user = event->exclude_user;
-	skel->rodata->exclude_kernel = event->exclude_kernel;
-	skel->rodata->host_side = event->host_side;
-	skel->rodata->tracepoint_period = event->period;
-	skel->rodata->tracepoint_interval =
-		1000000000 / (event->freq ? event->freq : EVENT_DEFAULT_FREQ);
+	skel->rodata->nr_events = capture->options.nr_events;
+	for (u32 i = 0; i < capture->options.nr_events; i++)
+		configure_event(&capture->options.events[i], &skel->rodata->events[i]);
 	skel->rodata->wake_bytes = MIN(ring / 4, WAKE_BYTES_MAX);
 	bpf_map__set_max_entries(skel->maps.ring, ring);
 	bpf_map__set_max_entries(skel->maps.scratches, 2 * libbpf_num_possible_cpus());
+	bpf_map__set_max_entries(skel->maps.vcpu_events,
+				 max_vcpu_events(capture->options.nr_events));
 }
 
-/* The programs that this mode and event need, the others are not loaded. */
+/* The programs that this mode and these events need, the others are not loaded. */
 static void choose_programs(struct capture *capture, struct bpf_mode *mode)
 {
 	const struct capture_bpf *skel = mode->skel;
-	bool tracepoint = capture->options.event.tracepoint;
+	bool deferred = is_deferred(capture);
 
-	if (is_deferred(capture)) {
-		mode->program = tracepoint ? skel->progs.on_tracepoint_deferred :
-					     skel->progs.on_event_deferred;
-		bpf_program__set_autoload(skel->progs.on_userspace_exit, true);
-	} else {
-		mode->program = tracepoint ? skel->progs.on_tracepoint : skel->progs.on_event;
-	}
-	bpf_program__set_autoload(mode->program, true);
+	mode->on_event = deferred ? skel->progs.on_event_deferred : skel->progs.on_event;
+	mode->on_tracepoint = deferred ? skel->progs.on_tracepoint_deferred :
+					 skel->progs.on_tracepoint;
+	bpf_program__set_autoload(mode->on_event, any_event(capture, false));
+	bpf_program__set_autoload(mode->on_tracepoint, any_event(capture, true));
+	bpf_program__set_autoload(skel->progs.on_userspace_exit, deferred);
 }
 
 static const char *load_reason(int err)
@@ -139,6 +163,25 @@ static const char *load_reason(int err)
 	}
 }
 
+static void close_event(struct capture_thread_event *event)
+{
+	if (event->link >= 0)
+		close(event->link);
+	if (event->fd >= 0)
+		close(event->fd);
+	*event = (struct capture_thread_event){ .fd = -1, .link = -1 };
+}
+
+static void detach_tracepoints(const struct capture *capture)
+{
+	struct bpf_mode *mode = capture->mode;
+
+	for (u32 i = 0; mode->tracepoints && i < capture->options.nr_events; i++)
+		close_event(&mode->tracepoints[i]);
+	free(mode->tracepoints);
+	mode->tracepoints = NULL;
+}
+
 static void bpf_close(struct capture *capture)
 {
 	struct bpf_mode *mode = capture->mode;
@@ -149,7 +192,7 @@ static void bpf_close(struct capture *capture)
 		log_debug("%llu records of the ring buffer made no sense",
 			  (unsigned long long)mode->bad_records);
 	ring_buffer__free(mode->ring);
-	bpf_link__destroy(mode->tracepoint);
+	detach_tracepoints(capture);
 	bpf_link__destroy(mode->exit);
 	capture_bpf__destroy(mode->skel);
 	free(mode);
@@ -227,18 +270,44 @@ static void bpf_forget_guest(struct capture *capture, struct capture_guest *gues
 	share_ring(mode, capture->guests.nr - 1);
 }
 
-static int attach_event(struct capture *capture, struct capture_thread *thread)
+/* Runs @program at the event, which stays as it is, disabled. */
+static int link_program(const struct bpf_program *program, u32 index,
+			struct capture_thread_event *event)
 {
-	struct bpf_mode *mode = capture->mode;
+	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = index);
+
+	event->link = bpf_link_create(bpf_program__fd(program), event->fd, BPF_PERF_EVENT,
+				      &options);
+	return event->link < 0 ? event->link : 0;
+}
+
+static int attach_event(const struct capture *capture, u32 index, struct capture_thread *thread)
+{
+	const struct bpf_mode *mode = capture->mode;
+	struct capture_thread_event *event = &thread->events[index];
 	struct perf_event_attr attr;
 	int fd;
 
-	event_fill_attr(&capture->options.event, &attr);
+	event_fill_attr(&capture->options.events[index], &attr);
 	fd = capture_open_event(&attr, thread->tid);
 	if (fd < 0)
 		return fd;
-	thread->event_fd = fd;
-	return ioctl(fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(mode->program)) ? -errno : 0;
+	event->fd = fd;
+	return link_program(mode->on_event, index, event);
+}
+
+/* Tracepoints are not the thread's: they are attached once. */
+static int add_event(const struct capture *capture, u32 index, struct capture_thread *thread)
+{
+	const struct bpf_mode *mode = capture->mode;
+	const struct capture_vcpu_event none = { 0 };
+	struct capture_vcpu_event_key key = { .tid = thread->tid, .event = index };
+
+	if (bpf_map_update_elem(bpf_map__fd(mode->skel->maps.vcpu_events), &key, &none, BPF_ANY))
+		return -errno;
+	if (capture->options.events[index].tracepoint)
+		return 0;
+	return attach_event(capture, index, thread);
 }
 
 static int bpf_add_thread(struct capture *capture, struct capture_guest *guest,
@@ -258,51 +327,80 @@ static int bpf_add_thread(struct capture *capture, struct capture_guest *guest,
 		return -errno;
 	if (is_deferred(capture))
 		err = capture_arm(capture, guest, thread);
-	if (!err && !capture->options.event.tracepoint)
-		err = attach_event(capture, thread);
+	for (u32 i = 0; i < capture->options.nr_events && !err; i++)
+		err = add_event(capture, i, thread);
 	return err;
 }
 
-static bool thread_pending(const struct bpf_mode *mode, const struct capture_thread *thread)
+static bool thread_pending(const struct capture *capture, const struct capture_thread *thread)
 {
-	struct capture_vcpu vcpu;
-	u32 tid = thread->tid;
+	const struct bpf_mode *mode = capture->mode;
+	struct capture_vcpu_event_key key = { .tid = thread->tid };
+	struct capture_vcpu_event state;
 
-	return !bpf_map_lookup_elem(bpf_map__fd(mode->skel->maps.vcpus), &tid, &vcpu) &&
-	       vcpu.pending;
+	for (; key.event < capture->options.nr_events; key.event++) {
+		if (!bpf_map_lookup_elem(bpf_map__fd(mode->skel->maps.vcpu_events), &key,
+					 &state) && state.pending)
+			return true;
+	}
+	return false;
 }
 
 /*
- * Counts the event that has not met its exit in one step with forgetting the thread, so that none
- * comes in between. Nor is a program at work on it: the VM was forgotten before, or the thread has
+ * Counts the events that have not met their exit in one step with forgetting them, so that none
+ * comes in between. Nor is a program at work on one: the VM was forgotten before, or the thread has
  * ended, for a thread alone goes only then.
  */
 static void bpf_remove_thread(struct capture *capture, struct capture_guest *guest,
 			      struct capture_thread *thread)
 {
 	const struct bpf_mode *mode = capture->mode;
-	int fd = bpf_map__fd(mode->skel->maps.vcpus);
-	struct capture_vcpu vcpu;
+	struct capture_vcpu_event_key key = { .tid = thread->tid };
+	struct capture_vcpu_event state;
 	u32 tid = thread->tid;
 
-	if (!bpf_map_lookup_and_delete_elem(fd, &tid, &vcpu) && vcpu.pending)
-		capture_count_of(capture, guest->index)->lost_exit++;
+	bpf_map_delete_elem(bpf_map__fd(mode->skel->maps.vcpus), &tid);
+	for (; key.event < capture->options.nr_events; key.event++) {
+		if (!bpf_map_lookup_and_delete_elem(bpf_map__fd(mode->skel->maps.vcpu_events),
+						    &key, &state) && state.pending)
+			capture_count_of(capture, guest->index)->lost_exit++;
+	}
 	capture_disarm(capture, guest, thread);
 }
 
-static int attach_tracepoint(struct capture *capture)
+/* One event for all threads, which only is what the program hangs on: it is never enabled. */
+static int attach_tracepoint(struct capture *capture, u32 index)
 {
 	struct bpf_mode *mode = capture->mode;
-	char group[sizeof(capture->options.event.name)];
-	char *name;
+	struct capture_thread_event *event = &mode->tracepoints[index];
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.config = capture->options.events[index].config,
+		.disabled = 1,
+	};
 
-	memcpy(group, capture->options.event.name, sizeof(group));
-	name = strchr(group, ':');
-	if (!name)
-		return -EINVAL;
-	*name++ = '\0';
-	mode->tracepoint = bpf_program__attach_tracepoint(mode->program, group, name);
-	return mode->tracepoint ? 0 : -errno;
+	event->fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (event->fd < 0)
+		return -errno;
+	return link_program(mode->on_tracepoint, index, event);
+}
+
+static int attach_tracepoints(struct capture *capture)
+{
+	struct bpf_mode *mode = capture->mode;
+	int err = 0;
+
+	mode->tracepoints = calloc(capture->options.nr_events, sizeof(*mode->tracepoints));
+	if (!mode->tracepoints)
+		return -ENOMEM;
+	for (u32 i = 0; i < capture->options.nr_events; i++)
+		mode->tracepoints[i] = (struct capture_thread_event){ .fd = -1, .link = -1 };
+	for (u32 i = 0; i < capture->options.nr_events && !err; i++) {
+		if (capture->options.events[i].tracepoint)
+			err = attach_tracepoint(capture, i);
+	}
+	return err;
 }
 
 static int arm_all(struct capture *capture)
@@ -330,36 +428,36 @@ static int bpf_start(struct capture *capture)
 			err = mode->exit ? 0 : -errno;
 		}
 	}
-	if (!err && capture->options.event.tracepoint)
-		err = attach_tracepoint(capture);
-	return err;
+	return err ? err : attach_tracepoints(capture);
 }
 
 static bool any_pending(const struct capture *capture)
 {
 	vec_for_each(&capture->guests, guest) {
 		vec_for_each(&(*guest)->threads, thread) {
-			if (thread_pending(capture->mode, *thread))
+			if (thread_pending(capture, *thread))
 				return true;
 		}
 	}
 	return false;
 }
 
-/* Counts an event that has not met its exit, and forgets it. No program may be at work. */
+/* Counts events that have not met their exit, and forgets them. No program may be at work. */
 static void give_up_pending(struct capture *capture, const struct capture_guest *guest,
 			    const struct capture_thread *thread)
 {
 	const struct bpf_mode *mode = capture->mode;
-	struct capture_vcpu vcpu;
-	u32 tid = thread->tid;
-	int fd = bpf_map__fd(mode->skel->maps.vcpus);
+	struct capture_vcpu_event_key key = { .tid = thread->tid };
+	struct capture_vcpu_event state;
+	int fd = bpf_map__fd(mode->skel->maps.vcpu_events);
 
-	if (bpf_map_lookup_elem(fd, &tid, &vcpu) || !vcpu.pending)
-		return;
-	capture_count_of(capture, guest->index)->lost_exit++;
-	vcpu.pending = 0;
-	bpf_map_update_elem(fd, &tid, &vcpu, BPF_EXIST);
+	for (; key.event < capture->options.nr_events; key.event++) {
+		if (bpf_map_lookup_elem(fd, &key, &state) || !state.pending)
+			continue;
+		capture_count_of(capture, guest->index)->lost_exit++;
+		state.pending = 0;
+		bpf_map_update_elem(fd, &key, &state, BPF_EXIST);
+	}
 }
 
 /* For those that were at work when they were detached: see bpf_forget_guest(). */
@@ -373,8 +471,7 @@ static int bpf_stop(struct capture *capture)
 {
 	struct bpf_mode *mode = capture->mode;
 
-	bpf_link__destroy(mode->tracepoint);
-	mode->tracepoint = NULL;
+	detach_tracepoints(capture);
 	if (!is_deferred(capture))
 		return 0;
 	for (int i = 0; i < STOP_WAIT_MS && any_pending(capture); i++)

@@ -85,22 +85,46 @@ int capture_deliver(struct capture *capture, const void *data, size_t size)
 	return 0;
 }
 
-static void enable_event(const struct capture_thread *thread, bool on)
+static void enable_events(const struct capture_thread *thread, bool on)
 {
-	if (thread->event_fd >= 0 &&
-	    ioctl(thread->event_fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
-		log_debug("thread %d: cannot switch its event: %s", thread->tid,
-			  error_text(errno));
+	for (u32 i = 0; i < thread->nr_events; i++) {
+		int fd = thread->events[i].fd;
+
+		if (fd >= 0 && ioctl(fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
+			log_debug("thread %d: cannot switch its event: %s", thread->tid,
+				  error_text(errno));
+	}
+}
+
+static int make_events(struct capture_thread *thread, u32 nr)
+{
+	thread->events = calloc(nr, sizeof(*thread->events));
+	if (!thread->events)
+		return -ENOMEM;
+	thread->nr_events = nr;
+	for (u32 i = 0; i < nr; i++)
+		thread->events[i] = (struct capture_thread_event){ .fd = -1, .link = -1 };
+	return 0;
+}
+
+static void close_events(struct capture_thread *thread)
+{
+	for (u32 i = 0; i < thread->nr_events; i++) {
+		if (thread->events[i].link >= 0)
+			close(thread->events[i].link);
+		if (thread->events[i].fd >= 0)
+			close(thread->events[i].fd);
+	}
+	free(thread->events);
 }
 
 static void remove_thread(struct capture *capture, struct capture_guest *guest,
 			  struct capture_thread *thread)
 {
-	enable_event(thread, false);
+	enable_events(thread, false);
 	if (capture->backend->remove_thread)
 		capture->backend->remove_thread(capture, guest, thread);
-	if (thread->event_fd >= 0)
-		close(thread->event_fd);
+	close_events(thread);
 	free(thread);
 }
 
@@ -117,9 +141,13 @@ static int add_thread(struct capture *capture, struct capture_guest *guest,
 		.id = vcpu->id,
 		.kvm_vcpu = vcpu->kvm_vcpu,
 		.run_hva = vcpu->run_hva,
-		.event_fd = -1,
 		.seen = true,
 	};
+	err = make_events(thread, capture->options.nr_events);
+	if (err) {
+		free(thread);
+		return err;
+	}
 	err = capture->backend->add_thread(capture, guest, thread);
 	if (!err)
 		err = vec_push(&guest->threads, thread);
@@ -128,7 +156,7 @@ static int add_thread(struct capture *capture, struct capture_guest *guest,
 		return err == -ESRCH ? 0 : err;	/* it ended: the VM's next state will say so */
 	}
 	if (capture->running)
-		enable_event(thread, true);
+		enable_events(thread, true);
 	return 0;
 }
 
@@ -256,7 +284,7 @@ int capture_set_guest(struct capture *capture, u32 index, const struct wire_gues
 static void remove_threads(struct capture *capture, struct capture_guest *guest)
 {
 	vec_for_each(&guest->threads, thread)
-		enable_event(*thread, false);
+		enable_events(*thread, false);
 	if (capture->backend->forget_guest)
 		capture->backend->forget_guest(capture, guest);
 	vec_for_each(&guest->threads, thread)
@@ -294,7 +322,7 @@ static void enable_all(struct capture *capture, bool on)
 {
 	vec_for_each(&capture->guests, guest) {
 		vec_for_each(&(*guest)->threads, thread)
-			enable_event(*thread, on);
+			enable_events(*thread, on);
 	}
 	capture->running = on;
 }
@@ -387,9 +415,13 @@ int capture_create(struct vm_host *host, const struct capture_options *options,
 		   capture_sample_fn on_sample, void *arg, struct capture **ret,
 		   const char **ret_why)
 {
-	struct capture *capture = calloc(1, sizeof(*capture));
+	struct capture *capture;
 	int err = -EOPNOTSUPP;
 
+	*ret_why = "no event, or too many of them";
+	if (!options->nr_events || options->nr_events > WIRE_MAX_EVENTS)
+		return -EINVAL;
+	capture = calloc(1, sizeof(*capture));
 	*ret_why = "out of memory";
 	if (!capture)
 		return -ENOMEM;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Taking samples from running guests. One recorder, one event, any number of VMs, one of three
+ * Taking samples from running guests. One recorder, some events, any number of VMs, one of three
  * modes. Samples come as wire records (model/wire.h) in the order of the ring buffer.
  */
 #ifndef CAPTURE_CAPTURE_H
 #define CAPTURE_CAPTURE_H
 
 #include "base/types.h"
+#include "base/vec.h"
 #include "mem/slots.h"
 #include "model/sample.h"
 #include "vm/vm.h"
@@ -21,26 +22,40 @@ enum capture_mode {
 
 const char *capture_mode_name(enum capture_mode mode);
 
-/* An event as perf_event_open takes it; made by capture_event_parse(), with a frequency. */
+#define CAPTURE_EVENT_NAME 64
+
+/* An event as perf_event_open takes it, with a period or a frequency. */
 struct capture_event {
-	char name[64];
+	char name[CAPTURE_EVENT_NAME];
 	u32 type;
 	u64 config;
 	u64 config1, config2;
 	u64 period;		/* 0: by frequency */
 	u64 freq;		/* Hz */
+	bool own_rate;		/* they are the event's own terms' */
 	bool exclude_host;
 	bool exclude_user, exclude_kernel;
 	bool tracepoint;
 	bool host_side;		/* happens in the host kernel: the sample is the guest behind it */
 };
 
+/* The events of a recording; all zero: none yet. */
+struct capture_events {
+	VEC(struct capture_event) list;
+	size_t last;		/* what was named last begins here */
+	char wrong[CAPTURE_EVENT_NAME];	/* the event that an error is about */
+};
+
 /*
- * perf's event syntax: cycles, cpu-clock, instructions:u, r01c2, subsystem:name, pmu/config=…/.
- * NULL or "": the default, hardware cycles in guest mode, else cpu-clock; @ret_why (never NULL)
- * is a constant for the first line of output. -ENOENT: no such event; -EBADMSG: syntax.
+ * Adds what @text names in perf's syntax: cycles, cpu-clock, instructions:u, r01c2, SUBSYSTEM:NAME
+ * with wildcards, PMU/TERM,…/, several of them with commas between. -ENOENT: no such event;
+ * -EBADMSG: syntax; -EOPNOTSUPP: not here. *@ret_why is then a constant, or NULL.
  */
-int capture_event_parse(const char *text, struct capture_event *ret, const char **ret_why);
+int capture_events_add(struct capture_events *events, const char *text, const char **ret_why);
+
+/* Hardware cycles in guest mode, else cpu-clock; @ret_why is a constant that says why. */
+int capture_events_add_default(struct capture_events *events, const char **ret_why);
+void capture_events_deinit(struct capture_events *events);
 
 /* Every event that fired is in exactly one of these. */
 struct capture_counts {
@@ -62,7 +77,9 @@ struct capture_counts {
 
 struct capture_options {
 	enum capture_mode mode;	/* not CAPTURE_AUTO: see capture_choose() */
-	struct capture_event event;
+	/* At least one, at most WIRE_MAX_EVENTS. They must outlive the capture. */
+	const struct capture_event *events;
+	u32 nr_events;
 	unsigned int max_depth;	/* user frames */
 	unsigned int user_stack;	/* bytes of the user stack to copy at most; 0: none */
 	size_t ring_bytes;	/* 0: default */

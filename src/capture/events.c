@@ -11,8 +11,10 @@
 
 #include "base/errors.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "capture/pmu.h"
+#include "capture/tracepoint.h"
+
+#define EVENT_TEXT_MAX 256	/* of one event with its terms */
 
 struct event_name {
 	const char *name;
@@ -135,62 +137,63 @@ static int set_raw(const char *text, struct capture_event *event)
 	return 0;
 }
 
-/* SUBSYSTEM:NAME. */
-static int set_tracepoint(const struct event_source *source, const char *text,
-			  struct capture_event *event)
+/* Events of the host's kernel, on whose way the guest stands still. */
+static void set_tracepoint(u64 id, struct capture_event *event)
 {
-	_cleanup_free_ char *data = NULL;
-	char path[PATH_MAX];
-	char *end;
-	int err;
-
-	if (strstr(text, "..") || strchr(text, '/'))
-		return -EBADMSG;
-	if (snprintf(path, sizeof(path), "%s/events/%s/id", source->tracefs, text) >=
-	    (int)sizeof(path))
-		return -ENOENT;
-	*strrchr(path, ':') = '/';
-	err = file_read(AT_FDCWD, path, 64, &data, NULL);
-	if (err)
-		return err;
-	event->config = strtoull(data, &end, 10);
-	if (end == data)
-		return -ENOENT;
 	event->type = PERF_TYPE_TRACEPOINT;
+	event->config = id;
 	event->tracepoint = true;
 	event->host_side = true;
-	event->period = 1;
-	event->freq = 0;
-	return 0;
+	if (!event->own_rate) {
+		event->period = 1;
+		event->freq = 0;
+	}
 }
 
-/* Letters behind the last colon. */
-static int set_modifiers(const char *text, struct capture_event *event)
+#define NO_GROUPS "of a group's order (S, e, W) nothing is to be had here: leave the letter out"
+
+/* What is wrong with each letter that perf takes and we do not; NULL: none of perf's. */
+static const char *modifier_why(char letter)
 {
-	bool user = false, kernel = false;
+	switch (letter) {
+	case 'H':
+		return "what the host does (H) is for perf record: leave out H";
+	case 'p':
+	case 'P':
+		return "precise events (p, P) are not for a guest from outside: leave out p";
+	case 'h':
+		return "a guest's hypervisor (h) is the host, which perf record samples: "
+		       "leave out h, or add u or k";
+	case 'S':
+	case 'e':
+	case 'W':
+		return NO_GROUPS;
+	case 'D':
+		return "an event that is pinned (D) keeps others from the counter: leave out D";
+	case 'I':
+	case 'b':
+	case 'R':
+	case 'X':
+		return "this letter is for perf's own counting: leave it out";
+	default:
+		return NULL;
+	}
+}
+
+/* Letters behind an event. G, in the guest, is what we do in any case. */
+static int set_modifiers(const char *text, struct capture_event *event, const char **ret_why)
+{
+	bool user = strchr(text, 'u'), kernel = strchr(text, 'k');
 
 	for (; *text; text++) {
-		switch (*text) {
-		case 'u':
-			user = true;
-			break;
-		case 'k':
-			kernel = true;
-			break;
-		case 'G':	/* in the guest: always */
-		case 'h':	/* in a hypervisor: the guest knows none */
-			break;
-		case 'H':	/* in the host: never */
-		case 'p':	/* precise, grouped, pinned: not for a guest from outside */
-		case 'P':
-		case 'D':
-		case 'S':
-		case 'e':
-		case 'W':
+		if (strchr("ukG", *text) || (*text == 'h' && (user || kernel)))
+			continue;
+		*ret_why = modifier_why(*text);
+		if (*ret_why)
 			return -EOPNOTSUPP;
-		default:
-			return -EBADMSG;
-		}
+		*ret_why = "a letter behind it is none of perf's modifiers: u is the guest's user "
+			   "mode, k its kernel";
+		return -EBADMSG;
 	}
 	if (user != kernel) {
 		event->exclude_user = kernel;
@@ -212,37 +215,141 @@ static int set_plain(const char *name, struct capture_event *event)
 	return err;
 }
 
-/* @name is without modifiers. */
-static int set_event(const struct event_source *source, const char *name,
-		     struct capture_event *event)
+/* One event as it is written: HEAD, HEAD/TERMS/, either with modifiers. */
+struct event_text {
+	char head[EVENT_TEXT_MAX];
+	char terms[EVENT_TEXT_MAX];
+	bool has_terms;
+	const char *modifiers;
+};
+
+static int copy_part(char *to, const char *from, size_t len)
 {
-	if (!*name)
-		return -EBADMSG;
-	if (strchr(name, '/'))
-		return pmu_event_parse(source->sysfs, name, event);
-	return set_plain(name, event);
+	if (len >= EVENT_TEXT_MAX)
+		return -E2BIG;
+	memcpy(to, from, len);
+	to[len] = '\0';
+	return 0;
 }
 
-/* A colon divides a tracepoint, or introduces modifiers: what is no tracepoint has the latter. */
-static int parse_named(const struct event_source *source, const char *text,
-		       struct capture_event *event)
+/* With terms, modifiers come behind the second slash, with a colon or without. */
+static int split_terms(const char *text, struct event_text *ret)
 {
-	const char *slash = strrchr(text, '/');
-	const char *colon = strrchr(slash ? slash : text, ':');
-	char name[sizeof(event->name)];
+	const char *slash = strchr(text, '/'), *end = strchr(slash + 1, '/');
 	int err;
 
-	if (!slash && colon) {
-		err = set_tracepoint(source, text, event);
-		if (err != -ENOENT)
-			return err;
+	if (!end || end == text + 1)
+		return -EBADMSG;
+	err = copy_part(ret->head, text, slash - text);
+	if (!err)
+		err = copy_part(ret->terms, slash + 1, end - slash - 1);
+	ret->has_terms = true;
+	ret->modifiers = end[1] == ':' ? end + 2 : end + 1;
+	return err;
+}
+
+/* Whether @colon, the last one in @text, divides a tracepoint: else modifiers come behind it. */
+static bool is_tracepoint(const struct event_source *source, const char *text, const char *colon)
+{
+	if (tracepoint_is_pattern(text))
+		return strchr(text, ':') == colon;
+	return tracepoint_exists(source->tracefs, text);
+}
+
+static int split_event(const struct event_source *source, const char *text,
+		       struct event_text *ret)
+{
+	const char *colon = strrchr(text, ':');
+
+	*ret = (struct event_text){ .modifiers = "" };
+	if (strchr(text, '/'))
+		return split_terms(text, ret);
+	if (!colon || is_tracepoint(source, text, colon))
+		return copy_part(ret->head, text, strlen(text));
+	ret->modifiers = colon + 1;
+	return copy_part(ret->head, text, colon - text);
+}
+
+static const char *text_why(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return "this host has no such event (see `perf list`)";
+	case -EBADMSG:
+		return "not perf's event syntax (see `perf list`)";
+	case -EOPNOTSUPP:
+		return "the PMU describes a field of a kind that is not known";
+	case -EACCES:
+	case -EPERM:
+		return "tracefs is not to be read: not root";
+	case -E2BIG:
+		return "it is too long (name=NAME is a shorter name), or a value does not fit";
+	default:
+		return NULL;
 	}
-	if (!colon)
-		return set_event(source, text, event);
-	memcpy(name, text, colon - text);
-	name[colon - text] = '\0';
-	err = set_event(source, name, event);
-	return err ? err : set_modifiers(colon + 1, event);
+}
+
+static int set_event(const struct event_source *source, const struct event_text *text,
+		     struct capture_event *event)
+{
+	int err = text->has_terms ? -ENOENT : set_plain(text->head, event);
+
+	if (!text->has_terms)
+		return err;
+	if (pmu_exists(source->sysfs, text->head))
+		return pmu_event_parse(source->sysfs, text->head, text->terms, event);
+	err = set_plain(text->head, event);
+	return err ? err : pmu_common_parse(text->terms, event);
+}
+
+static int push_event(struct capture_events *events, const struct capture_event *event,
+		      const char **ret_why)
+{
+	if (events->list.nr >= WIRE_MAX_EVENTS) {
+		*ret_why = "too many events (128 at most)";
+		return -E2BIG;
+	}
+	return vec_push(&events->list, *event);
+}
+
+/* What tracepoints_find() calls with each. */
+struct found_arg {
+	struct capture_events *events;
+	struct capture_event event;	/* with everything that is not the tracepoint's */
+	const char *why;
+};
+
+static int on_tracepoint_found(const char *name, u64 id, void *arg)
+{
+	struct found_arg *found = arg;
+	struct capture_event event = found->event;
+
+	set_tracepoint(id, &event);
+	if (!*event.name)
+		snprintf(event.name, sizeof(event.name), "%s", name);
+	return push_event(found->events, &event, &found->why);
+}
+
+/* Those that a pattern finds have each its own name, if the terms do not give them all one. */
+static int add_tracepoints(const struct event_source *source, const struct event_text *text,
+			   const struct capture_event *event, struct capture_events *events,
+			   const char **ret_why)
+{
+	struct found_arg found = { .events = events, .event = *event };
+	int err;
+
+	if (tracepoint_is_pattern(text->head))
+		found.event.name[0] = '\0';
+	err = text->has_terms ? pmu_common_parse(text->terms, &found.event) : 0;
+	if (!err)
+		err = tracepoints_find(source->tracefs, text->head, on_tracepoint_found, &found);
+	*ret_why = found.why && err ? found.why : text_why(err);
+	return err;
+}
+
+static bool is_hardware(const struct capture_event *event)
+{
+	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT;
 }
 
 /*
@@ -266,44 +373,92 @@ static bool vpmu_is_mediated(const struct event_source *source)
 	return false;
 }
 
-static const char *no_cycles_reason(int err)
+/*
+ * Since Linux 7.0 -EOPNOTSUPP is also what a guest's event gets while the PMU is a VM's own
+ * (mediated_pmu_account_event() in kernel/events/core.c).
+ */
+static const char *no_hardware_why(int err)
 {
 	switch (err) {
 	case -ENOENT:
 	case -ENODEV:
 	case -ENXIO:
-		return "this host has no hardware cycle counter";
+		return "this host has no hardware counter for it";
 	case -EOPNOTSUPP:
-		return "this host's hardware cycle counter cannot sample guests";
+		return "this host's hardware counters cannot sample guests, or are guests' own";
 	case -EACCES:
 	case -EPERM:
-		return "hardware cycles are not permitted here";
+		return "hardware counters are not permitted here";
 	case -EBUSY:
 		return "the hardware counters are taken";
 	default:
-		return "hardware cycles in guest mode do not work here";
+		return "hardware events in guest mode do not work here";
 	}
 }
 
-static int set_default(const struct event_source *source, struct capture_event *event,
+/*
+ * Whether a hardware event works here. Where the PMU is guests' own it is not even tried: an event
+ * that is open keeps new VMs from starting.
+ */
+static int check_event(const struct event_source *source, const struct capture_event *event,
 		       const char **ret_why)
 {
 	struct perf_event_attr attr;
 	int err;
 
+	if (!is_hardware(event))
+		return 0;
+	*ret_why = "the PMU is reserved for guests (mediated vPMU), and an open hardware event "
+		   "would keep new ones from starting: -e cpu-clock, or a tracepoint, works";
+	if (vpmu_is_mediated(source))
+		return -EOPNOTSUPP;
+	event_fill_attr(event, &attr);
+	err = source->probe(&attr);
+	if (err)
+		*ret_why = no_hardware_why(err);
+	return err;
+}
+
+static int add_event(const struct event_source *source, const char *text,
+		     struct capture_events *events, const char **ret_why)
+{
+	struct capture_event event = { .freq = EVENT_DEFAULT_FREQ };
+	struct event_text parts;
+	int err = split_event(source, text, &parts);
+
+	if (!err && !*parts.head)
+		err = -EBADMSG;
+	*ret_why = text_why(err);
+	if (err)
+		return err;
+	snprintf(event.name, sizeof(event.name), "%s", text);
+	if (strchr(parts.head, ':')) {
+		err = set_modifiers(parts.modifiers, &event, ret_why);
+		return err ? err : add_tracepoints(source, &parts, &event, events, ret_why);
+	}
+	err = set_event(source, &parts, &event);
+	if (!err && !strncmp(event.name, text, sizeof(event.name) - 1) &&
+	    strlen(text) >= sizeof(event.name))
+		err = -E2BIG;
+	*ret_why = text_why(err);
+	if (err)
+		return err;
+	event.exclude_host = is_hardware(&event);
+	err = set_modifiers(parts.modifiers, &event, ret_why);
+	if (!err)
+		err = check_event(source, &event, ret_why);
+	return err ? err : push_event(events, &event, ret_why);
+}
+
+static int set_default(const struct event_source *source, struct capture_event *event,
+		       const char **ret_why)
+{
 	set_hardware("cycles", event);
 	event->exclude_host = true;
-	event_fill_attr(event, &attr);
-	if (vpmu_is_mediated(source)) {
-		*ret_why = "the PMU is reserved for guests (mediated vPMU)";
-	} else {
-		err = source->probe(&attr);
-		if (!err) {
-			snprintf(event->name, sizeof(event->name), "cycles");
-			*ret_why = "hardware cycles in guest mode";
-			return 0;
-		}
-		*ret_why = no_cycles_reason(err);
+	if (!check_event(source, event, ret_why)) {
+		snprintf(event->name, sizeof(event->name), "cycles");
+		*ret_why = "hardware cycles in guest mode";
+		return 0;
 	}
 	set_software("cpu-clock", event);
 	event->exclude_host = false;
@@ -311,32 +466,57 @@ static int set_default(const struct event_source *source, struct capture_event *
 	return 0;
 }
 
-static bool is_hardware(const struct capture_event *event)
+/* The end of the first event in @text: at a comma that is not between slashes. */
+static const char *event_end(const char *text)
 {
-	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT;
+	bool terms = false;
+
+	for (; *text && (terms || *text != ','); text++)
+		terms ^= *text == '/';
+	return text;
 }
 
-int events_parse(const struct event_source *source, const char *text, struct capture_event *ret,
-		 const char **ret_why)
+static int add_list(const struct event_source *source, const char *text,
+		    struct capture_events *events, const char **ret_why)
+{
+	for (;;) {
+		const char *end = event_end(text);
+		size_t len = MIN((size_t)(end - text), sizeof(events->wrong) - 1);
+		char item[EVENT_TEXT_MAX];
+		int err = -E2BIG;
+
+		memcpy(events->wrong, text, len);
+		events->wrong[len] = '\0';
+		*ret_why = text_why(err);
+		events->last = events->list.nr;
+		if ((size_t)(end - text) < sizeof(item)) {
+			memcpy(item, text, end - text);
+			item[end - text] = '\0';
+			err = add_event(source, item, events, ret_why);
+		}
+		if (err || !*end)
+			return err;
+		text = end + 1;
+	}
+}
+
+int events_add(const struct event_source *source, const char *text,
+	       struct capture_events *events, const char **ret_why)
+{
+	snprintf(events->wrong, sizeof(events->wrong), "%s", text);
+	*ret_why = "groups ({…}) count together, which is for perf stat: leave out the braces";
+	if (strpbrk(text, "{}"))
+		return -EOPNOTSUPP;
+	return add_list(source, text, events, ret_why);
+}
+
+int events_add_default(const struct event_source *source, struct capture_events *events,
+		       const char **ret_why)
 {
 	struct capture_event event = { .freq = EVENT_DEFAULT_FREQ };
-	const char *why = "asked for";
-	int err;
+	int err = set_default(source, &event, ret_why);
 
-	if (!text || !*text) {
-		err = set_default(source, &event, &why);
-	} else {
-		if (strlen(text) >= sizeof(event.name))
-			return -E2BIG;
-		memcpy(event.name, text, strlen(text) + 1);
-		err = parse_named(source, text, &event);
-		event.exclude_host = is_hardware(&event);
-	}
-	if (err)
-		return err;
-	*ret = event;
-	*ret_why = why;
-	return 0;
+	return err ? err : push_event(events, &event, ret_why);
 }
 
 static int probe_event(const struct perf_event_attr *attr)
@@ -349,17 +529,32 @@ static int probe_event(const struct perf_event_attr *attr)
 	return 0;
 }
 
-int capture_event_parse(const char *text, struct capture_event *ret, const char **ret_why)
+static struct event_source host_source(void)
 {
-	struct event_source source = {
+	return (struct event_source){
 		.sysfs = "/sys",
-		.tracefs = "/sys/kernel/tracing",
+		.tracefs = tracefs_dir(),
 		.probe = probe_event,
 	};
+}
 
-	if (access("/sys/kernel/tracing/events", F_OK))
-		source.tracefs = "/sys/kernel/debug/tracing";
-	return events_parse(&source, text, ret, ret_why);
+int capture_events_add(struct capture_events *events, const char *text, const char **ret_why)
+{
+	struct event_source source = host_source();
+
+	return events_add(&source, text, events, ret_why);
+}
+
+int capture_events_add_default(struct capture_events *events, const char **ret_why)
+{
+	struct event_source source = host_source();
+
+	return events_add_default(&source, events, ret_why);
+}
+
+void capture_events_deinit(struct capture_events *events)
+{
+	vec_deinit(&events->list);
 }
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Event names to perf_event_open's numbers; capture_event_parse() is in capture.h. */
+/* Event names to perf_event_open's numbers; capture_events_add() is in capture.h. */
 #ifndef CAPTURE_EVENTS_H
 #define CAPTURE_EVENTS_H
 
@@ -17,9 +17,11 @@ struct event_source {
 	int (*probe)(const struct perf_event_attr *attr);
 };
 
-/* capture_event_parse() against @source. */
-int events_parse(const struct event_source *source, const char *text, struct capture_event *ret,
-		 const char **ret_why);
+/* capture_events_add() and capture_events_add_default() against @source. */
+int events_add(const struct event_source *source, const char *text,
+	       struct capture_events *events, const char **ret_why);
+int events_add_default(const struct event_source *source, struct capture_events *events,
+		       const char **ret_why);
 
 /* @event as the kernel takes it, disabled, sampling. The caller adds what it wants to get. */
 void event_fill_attr(const struct capture_event *event, struct perf_event_attr *ret_attr);

@@ -18,9 +18,9 @@
 
 struct pmu {
 	const char *sysfs;
-	char name[64];
+	const char *name;	/* NULL: none, and no terms but the common ones */
 	u64 configs[3];
-	u64 period, freq;
+	struct capture_event *event;
 };
 
 /* One number range "A" or "A-B" of a format; moves *@text behind it and a comma. */
@@ -98,49 +98,91 @@ static int read_pmu_file(const struct pmu *pmu, const char *folder, const char *
 	return file_read(AT_FDCWD, path, PMU_FILE_MAX, ret, NULL);
 }
 
-/* The terms that need no PMU. */
-static bool set_common(struct pmu *pmu, const char *name, u64 value)
+/* Of the config words. */
+static bool set_config(struct pmu *pmu, const char *name, u64 value)
 {
-	if (!strcmp(name, "config"))
-		pmu->configs[0] |= value;
-	else if (!strcmp(name, "config1"))
-		pmu->configs[1] |= value;
-	else if (!strcmp(name, "config2"))
-		pmu->configs[2] |= value;
-	else if (!strcmp(name, "period"))
-		pmu->period = value;
-	else if (!strcmp(name, "freq"))
-		pmu->freq = value;
-	else
-		return false;
-	return true;
+	static const char *const names[] = { "config", "config1", "config2" };
+
+	for (size_t i = 0; pmu->name && i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(name, names[i])) {
+			pmu->configs[i] |= value;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* How often, which goes before what is asked for all events. As with perf the last one counts. */
+static int set_rate(struct capture_event *event, const char *name, u64 value)
+{
+	bool period = !strcmp(name, "period");
+
+	if (!period && strcmp(name, "freq"))
+		return -ENOENT;
+	if (!value)
+		return -EBADMSG;
+	event->period = period ? value : 0;
+	event->freq = period ? 0 : value;
+	event->own_rate = true;
+	return 0;
+}
+
+static int set_name(struct capture_event *event, const char *name)
+{
+	if (!*name)
+		return -EBADMSG;
+	if (strlen(name) >= sizeof(event->name))
+		return -E2BIG;
+	memcpy(event->name, name, strlen(name) + 1);
+	return 0;
+}
+
+static int parse_value(const char *text, u64 *ret)
+{
+	char *end;
+	u64 value;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-')
+		return -EBADMSG;
+	*ret = value;
+	return 0;
 }
 
 static int parse_terms(struct pmu *pmu, char *terms, int depth);
 
-/* NAME, or NAME=VALUE with @value. */
-static int apply_term(struct pmu *pmu, const char *name, const char *value_text, int depth)
+/* A field of the PMU's, or, without a value, one of its events. */
+static int apply_field(struct pmu *pmu, const char *name, const u64 *given, int depth)
 {
 	_cleanup_free_ char *text = NULL;
-	u64 value = 1;
-	char *end;
-	int err;
+	int err = read_pmu_file(pmu, "format/", name, &text);
 
-	if (value_text) {
-		errno = 0;
-		value = strtoull(value_text, &end, 0);
-		if (errno || end == value_text || *end || *value_text == '-')
-			return -EBADMSG;
-		if (set_common(pmu, name, value))
-			return 0;
-	}
-	err = read_pmu_file(pmu, "format/", name, &text);
 	if (!err)
-		return pmu_format_apply(text, value, pmu->configs);
-	if (err != -ENOENT || value_text || depth >= PMU_ALIAS_DEPTH)
+		return pmu_format_apply(text, given ? *given : 1, pmu->configs);
+	if (err != -ENOENT || given || depth >= PMU_ALIAS_DEPTH)
 		return err;
 	err = read_pmu_file(pmu, "events/", name, &text);
 	return err ? err : parse_terms(pmu, text, depth + 1);
+}
+
+/* NAME, or NAME=VALUE with @value_text. */
+static int apply_term(struct pmu *pmu, const char *name, const char *value_text, int depth)
+{
+	u64 value = 0;
+	int err;
+
+	if (value_text && !strcmp(name, "name"))
+		return set_name(pmu->event, value_text);
+	if (value_text) {
+		err = parse_value(value_text, &value);
+		if (err || set_config(pmu, name, value))
+			return err;
+		err = set_rate(pmu->event, name, value);
+		if (err != -ENOENT)
+			return err;
+	}
+	return pmu->name ? apply_field(pmu, name, value_text ? &value : NULL, depth) : -ENOENT;
 }
 
 static int parse_terms(struct pmu *pmu, char *terms, int depth)
@@ -177,34 +219,41 @@ static int read_type(const struct pmu *pmu, u32 *ret_type)
 	return 0;
 }
 
-int pmu_event_parse(const char *sysfs, const char *text, struct capture_event *event)
+bool pmu_exists(const char *sysfs, const char *name)
 {
-	struct pmu pmu = { .sysfs = sysfs };
-	size_t name_len = strcspn(text, "/");
-	_cleanup_free_ char *terms = NULL;
-	const char *end;
-	int err;
+	const struct pmu pmu = { .sysfs = sysfs, .name = name };
+	u32 type;
 
-	if (!text[name_len] || !name_len || name_len >= sizeof(pmu.name))
-		return -EBADMSG;
-	memcpy(pmu.name, text, name_len);
-	end = strchr(text + name_len + 1, '/');
-	if (!end || end[1])
-		return -EBADMSG;
-	err = read_type(&pmu, &event->type);
-	if (err)
-		return err;
-	terms = strndup(text + name_len + 1, end - text - name_len - 1);
-	if (!terms)
-		return -ENOMEM;
-	err = parse_terms(&pmu, terms, 1);
+	return !strchr(name, '/') && strcmp(name, "..") && strcmp(name, ".") &&
+	       !read_type(&pmu, &type);
+}
+
+static int parse_copy(struct pmu *pmu, const char *terms)
+{
+	_cleanup_free_ char *copy = strdup(terms);
+
+	return copy ? parse_terms(pmu, copy, 1) : -ENOMEM;
+}
+
+int pmu_event_parse(const char *sysfs, const char *name, const char *terms,
+		    struct capture_event *event)
+{
+	struct pmu pmu = { .sysfs = sysfs, .name = name, .event = event };
+	int err = read_type(&pmu, &event->type);
+
+	if (!err)
+		err = parse_copy(&pmu, terms);
 	if (err)
 		return err;
 	event->config = pmu.configs[0];
 	event->config1 = pmu.configs[1];
 	event->config2 = pmu.configs[2];
-	event->period = pmu.period;
-	if (pmu.freq)
-		event->freq = pmu.freq;
 	return 0;
+}
+
+int pmu_common_parse(const char *terms, struct capture_event *event)
+{
+	struct pmu pmu = { .event = event };
+
+	return parse_copy(&pmu, terms);
 }

@@ -51,12 +51,19 @@ struct page_cache {
 	u8 pages[CACHE_PAGES][PAGE];
 };
 
+/* One event of a thread. */
+struct ptrace_event {
+	struct event_ring ring;
+	bool pending;			/* a stop is under way for .overflow */
+	struct event_overflow overflow;
+};
+
 struct ptrace_thread {
 	struct capture_thread *thread;
 	struct capture_guest *guest;
-	struct event_ring ring;
+	struct ptrace_event *events;	/* as many as the thread has */
 	struct tracee tracee;
-	struct event_overflow overflow;	/* that the stop is for */
+	u64 last_time;			/* of the newest overflow that a stop is for */
 	u64 stop_began;			/* ns */
 	u64 percpu;			/* guest's per-CPU base, once seen */
 	u64 kernel_gs_base, lstar;	/* as of the last look into the host kernel */
@@ -183,7 +190,7 @@ static void peek(struct capture *capture, struct ptrace_thread *t)
 	struct vm_vcpu vcpu = { .id = t->thread->id, .kvm_vcpu = t->thread->kvm_vcpu };
 	struct vcpu_regs peeked;
 
-	t->peek_time = t->overflow.time;
+	t->peek_time = t->last_time;
 	t->peek_due = false;
 	if (!REGS_RUN_WANTED || !capture->host || vm_host_peek_regs(capture->host, &vcpu, &peeked))
 		return;
@@ -197,7 +204,7 @@ static void add_hidden_regs(struct ptrace_thread *t, struct vcpu_regs *regs)
 {
 	if (!REGS_RUN_WANTED)
 		return;
-	t->peek_due = t->overflow.time - t->peek_time >= PEEK_INTERVAL_NS;
+	t->peek_due = t->last_time - t->peek_time >= PEEK_INTERVAL_NS;
 	regs->x86.lstar = t->lstar;
 	regs->x86.kernel_gs_base = regs->user ? t->kernel_gs_base : 0;
 }
@@ -211,17 +218,24 @@ static bool slots_hold(struct capture *capture, const struct capture_guest *gues
 	       generation == guest->vm.slots.generation;
 }
 
-static void fill_header(struct capture *capture, const struct ptrace_thread *t,
-			struct wire_sample *wire)
+static void fill_header(const struct ptrace_thread *t, struct wire_sample *wire)
 {
 	wire->vm = t->guest->index;
 	wire->vcpu = t->thread->id;
 	wire->tid = t->thread->tid;
-	wire->time = t->overflow.time;
-	wire->period = t->overflow.period;
-	wire->event_pc = capture->options.event.host_side ? wire->regs.pc : t->overflow.pc;
-	if (wire->event_pc != wire->regs.pc)
-		wire->flags |= WIRE_F_MOVED;
+}
+
+/* What differs between the events that one stop is for. */
+static void fill_event(const struct capture *capture, const struct ptrace_thread *t, u32 index,
+		       u32 flags, struct wire_sample *wire)
+{
+	const struct event_overflow *overflow = &t->events[index].overflow;
+
+	wire->event = index;
+	wire->time = overflow->time;
+	wire->period = overflow->period;
+	wire->event_pc = capture->options.events[index].host_side ? wire->regs.pc : overflow->pc;
+	wire->flags = flags | (wire->event_pc != wire->regs.pc ? WIRE_F_MOVED : 0);
 }
 
 /* Takes the shot of the stopped thread. False: its registers cannot be had. */
@@ -243,7 +257,7 @@ static bool take_shot(struct capture *capture, struct ptrace_thread *t)
 	if (err)
 		return false;
 	add_hidden_regs(t, &shot->wire.regs);
-	fill_header(capture, t, &shot->wire);
+	fill_header(t, &shot->wire);
 	walk = !nested && slots_hold(capture, t->guest);
 	if (nested)
 		shot->wire.flags |= WIRE_F_NESTED;
@@ -254,32 +268,61 @@ static bool take_shot(struct capture *capture, struct ptrace_thread *t)
 	return true;
 }
 
-static bool filtered(const struct capture *capture, const struct vcpu_regs *regs)
+static bool filtered(const struct capture_event *event, const struct vcpu_regs *regs)
 {
-	const struct capture_event *event = &capture->options.event;
-
 	return regs->user ? event->exclude_user : event->exclude_kernel;
 }
 
-/* The thread has stopped: takes the sample, and lets it go on. */
-static void sample_stopped(struct capture *capture, struct ptrace_thread *t)
+static void put_sample(struct capture *capture, const struct ptrace_thread *t, u32 index, u32 flags)
 {
 	struct ptrace_mode *mode = capture->mode;
 	struct capture_counts *counts = counts_of(capture, t);
 	struct wire_sample *wire = &mode->shot.wire;
-	bool in_run, taken;
 
-	taken = !tracee_in_kvm_run(&t->tracee, &in_run) && in_run && take_shot(capture, t);
-	tracee_release(&t->tracee);
-	if (!taken) {
-		counts->lost_stop++;
-	} else if (filtered(capture, &wire->regs)) {
+	fill_event(capture, t, index, flags, wire);
+	if (filtered(&capture->options.events[index], &wire->regs)) {
 		counts->filtered++;
 	} else if (!record_queue_put(&mode->queue, wire, wire->size)) {
 		counts->lost_ring++;
 	} else {
 		counts->samples++;
 		mode->nr_taken++;
+	}
+}
+
+/* Whether the event waited for the stop, which it does no more. */
+static bool take_pending(struct ptrace_thread *t, u32 index)
+{
+	bool pending = t->events[index].pending;
+
+	t->events[index].pending = false;
+	return pending;
+}
+
+/* The thread has stopped: takes the sample, and lets it go on. */
+static void sample_stopped(struct capture *capture, struct ptrace_thread *t)
+{
+	struct ptrace_mode *mode = capture->mode;
+	bool in_run, taken;
+
+	taken = !tracee_in_kvm_run(&t->tracee, &in_run) && in_run && take_shot(capture, t);
+	tracee_release(&t->tracee);
+	for (u32 i = 0, flags = mode->shot.wire.flags; i < t->thread->nr_events; i++) {
+		if (!take_pending(t, i))
+			continue;
+		if (taken)
+			put_sample(capture, t, i, flags);
+		else
+			counts_of(capture, t)->lost_stop++;
+	}
+}
+
+/* Of a stop that does not come, or comes too late. */
+static void lose_pending(struct capture *capture, struct ptrace_thread *t)
+{
+	for (u32 i = 0; i < t->thread->nr_events; i++) {
+		if (take_pending(t, i))
+			counts_of(capture, t)->lost_exit++;
 	}
 }
 
@@ -298,48 +341,73 @@ static void check_stop(struct capture *capture, struct ptrace_thread *t)
 	if (state == TRACEE_STOPPED)
 		sample_stopped(capture, t);
 	else
-		counts_of(capture, t)->lost_exit++;
+		lose_pending(capture, t);
 }
 
-static void begin_stop(struct capture *capture, struct ptrace_thread *t,
-		       const struct event_overflow *overflow)
+/* Notes the overflow for the stop that is under way, or will be. */
+static void note_overflow(struct capture *capture, struct ptrace_thread *t, u32 index,
+			  const struct event_overflow *overflow)
 {
-	struct ptrace_mode *mode = capture->mode;
+	struct ptrace_event *event = &t->events[index];
 
-	if (t->tracee.state == TRACEE_STOPPING) {
+	if (event->pending) {
 		/* The sample stands for both. */
-		t->overflow.period += overflow->period;
+		event->overflow.period += overflow->period;
 		counts_of(capture, t)->lost_pending++;
 		return;
 	}
-	t->overflow = *overflow;
+	event->pending = true;
+	event->overflow = *overflow;
+	t->last_time = MAX(t->last_time, overflow->time);
+}
+
+static void begin_stop(struct capture *capture, struct ptrace_thread *t)
+{
+	struct ptrace_mode *mode = capture->mode;
+
+	if (t->tracee.state == TRACEE_STOPPING)
+		return;
 	if (!t->peek_time)
 		peek(capture, t);
 	t->stop_began = clock_now_ns();
-	if (t->tracee.state == TRACEE_GONE || tracee_stop(&t->tracee))
-		counts_of(capture, t)->lost_stop++;
-	else
+	if (t->tracee.state != TRACEE_GONE && !tracee_stop(&t->tracee)) {
 		mode->nr_stopping++;
+		return;
+	}
+	for (u32 i = 0; i < t->thread->nr_events; i++) {
+		if (take_pending(t, i))
+			counts_of(capture, t)->lost_stop++;
+	}
 }
 
-/* Handles what the thread's event has told. @ending: too late for samples. */
-static void drain_ring(struct capture *capture, struct ptrace_thread *t, bool ending)
+/* Handles what one of the thread's events has told. @ending: too late for samples. */
+static void drain_event(struct capture *capture, struct ptrace_thread *t, u32 index, bool ending)
 {
 	struct capture_counts *counts = counts_of(capture, t);
 	struct event_overflow overflow;
 	u64 lost = 0;
 
-	while (event_ring_read(&t->ring, &overflow, &lost) > 0) {
+	while (event_ring_read(&t->events[index].ring, &overflow, &lost) > 0) {
 		counts->events++;
-		if (!overflow.guest && !capture->options.event.host_side)
+		if (!overflow.guest && !capture->options.events[index].host_side) {
 			counts->host++;
-		else if (ending)
+		} else if (ending) {
 			counts->lost_exit++;
-		else
-			begin_stop(capture, t, &overflow);
+		} else {
+			note_overflow(capture, t, index, &overflow);
+			begin_stop(capture, t);
+		}
 	}
 	counts->events += lost;
 	counts->lost_kernel += lost;
+}
+
+static void drain_events(struct capture *capture, struct ptrace_thread *t, bool ending)
+{
+	for (u32 i = 0; i < t->thread->nr_events; i++) {
+		if (t->events[i].ring.map)
+			drain_event(capture, t, i, ending);
+	}
 }
 
 #define for_each_thread(capture, t)                                           \
@@ -464,20 +532,20 @@ static int ptrace_update_guest(struct capture *capture, struct capture_guest *gu
 	return 0;
 }
 
-static int open_event(struct capture *capture, struct ptrace_thread *t)
+static int open_event(const struct capture *capture, struct ptrace_thread *t, u32 index)
 {
-	struct ptrace_mode *mode = capture->mode;
+	const struct ptrace_mode *mode = capture->mode;
 	struct epoll_event wanted = { .events = EPOLLIN, .data.ptr = t };
 	struct perf_event_attr attr;
 	int fd, err;
 
-	event_fill_attr(&capture->options.event, &attr);
+	event_fill_attr(&capture->options.events[index], &attr);
 	event_ring_fill_attr(&attr);
 	fd = capture_open_event(&attr, t->thread->tid);
 	if (fd < 0)
 		return fd;
-	t->thread->event_fd = fd;
-	err = event_ring_open(fd, RING_PAGES, &t->ring);
+	t->thread->events[index].fd = fd;
+	err = event_ring_open(fd, RING_PAGES, &t->events[index].ring);
 	if (!err && epoll_ctl(mode->epoll_fd, EPOLL_CTL_ADD, fd, &wanted))
 		err = -errno;
 	return err;
@@ -495,8 +563,11 @@ static int ptrace_add_thread(struct capture *capture, struct capture_guest *gues
 	t->guest = guest;
 	t->tracee.tid = thread->tid;
 	thread->mode = t;
-	err = capture_arm(capture, guest, thread);
-	return err ? err : open_event(capture, t);
+	t->events = calloc(thread->nr_events, sizeof(*t->events));
+	err = t->events ? capture_arm(capture, guest, thread) : -ENOMEM;
+	for (u32 i = 0; i < thread->nr_events && !err; i++)
+		err = open_event(capture, t, i);
+	return err;
 }
 
 /* No sample any more of a stop that is still under way; the thread must not stay in it. */
@@ -506,7 +577,7 @@ static void end_stop(struct capture *capture, struct ptrace_thread *t)
 
 	if (t->tracee.state == TRACEE_STOPPING) {
 		mode->nr_stopping--;
-		counts_of(capture, t)->lost_exit++;
+		lose_pending(capture, t);
 	}
 	tracee_release(&t->tracee);
 }
@@ -518,11 +589,13 @@ static void ptrace_remove_thread(struct capture *capture, struct capture_guest *
 
 	if (!t)
 		return;
-	if (t->ring.map)
-		drain_ring(capture, t, true);
+	if (t->events)
+		drain_events(capture, t, true);
 	end_stop(capture, t);
-	event_ring_close(&t->ring);
+	for (u32 i = 0; t->events && i < thread->nr_events; i++)
+		event_ring_close(&t->events[i].ring);
 	capture_disarm(capture, guest, thread);
+	free(t->events);
 	free(t);
 	thread->mode = NULL;
 }
@@ -542,7 +615,7 @@ static int ptrace_stop(struct capture *capture)
 {
 	settle_stops(capture);
 	for_each_thread(capture, t) {
-		drain_ring(capture, t, true);
+		drain_events(capture, t, true);
 		end_stop(capture, t);
 		capture_disarm(capture, t->guest, t->thread);
 	}
@@ -569,6 +642,13 @@ static int wait_events(struct ptrace_mode *mode, struct epoll_event *events, int
 	return nr < 0 ? -errno : nr;
 }
 
+/* The thread has ended: there are no more to come. */
+static void ignore_events(const struct ptrace_mode *mode, const struct ptrace_thread *t)
+{
+	for (u32 i = 0; i < t->thread->nr_events; i++)
+		epoll_ctl(mode->epoll_fd, EPOLL_CTL_DEL, t->thread->events[i].fd, NULL);
+}
+
 /* Returns whether there was anything to do, or a negative errno. */
 static int poll_once(struct capture *capture, int timeout_ms)
 {
@@ -580,9 +660,9 @@ static int poll_once(struct capture *capture, int timeout_ms)
 	for (int i = 0; i < nr; i++) {
 		struct ptrace_thread *t = events[i].data.ptr;
 
-		drain_ring(capture, t, false);
-		if (events[i].events & EPOLLHUP)	/* the thread has ended: no more to come */
-			epoll_ctl(mode->epoll_fd, EPOLL_CTL_DEL, t->thread->event_fd, NULL);
+		drain_events(capture, t, false);
+		if (events[i].events & EPOLLHUP)
+			ignore_events(mode, t);
 	}
 	reap_stops(capture);
 	deliver(capture, false);

@@ -169,6 +169,18 @@ static void say_unknown_event(const struct profile *profile)
 		  names.len ? strbuf_cstr(&names) : "none");
 }
 
+/* A page is of one event. */
+static void say_chosen_event(const struct profile *profile, size_t chosen)
+{
+	size_t nr = 0;
+
+	vec_for_each(&profile->events, event)
+		nr += event->samples != 0;
+	if (!opt.event && nr > 1)
+		log_notice("event %s, of %zu the one with the most samples; -e chooses another",
+			   profile->events.data[chosen].name, nr);
+}
+
 static int write_page(const struct strbuf *page)
 {
 	bool to_stdout = !strcmp(opt.output, "-");
@@ -208,6 +220,7 @@ static int make_graph(const struct profile *profile)
 		say_unknown_event(profile);
 		return STATUS_FAILURE;
 	}
+	say_chosen_event(profile, event);
 	if (!shown_samples(profile, event))
 		log_warning("%s: no samples%s", opt.input,
 			    profile->filtered ? " of what was asked for" : "");

@@ -22,6 +22,7 @@
 #define DEFAULT_HZ 997		/* prime: does not beat with what guests do at round rates */
 #define MAX_HZ 100000
 #define DEFAULT_CACHE_SIZE (2ULL << 30)
+#define MAX_NAMED_EVENTS 4	/* in the first line */
 #define POLL_MS 100
 #define PROGRESS_NS 1000000000ULL
 
@@ -31,7 +32,7 @@ static struct {
 	u64 pid;
 	const char *vm;
 	bool all;
-	const char *event;
+	VEC(const char *) events;	/* what -e said, each time */
 	u64 freq;
 	u64 period;
 	int mode;
@@ -57,6 +58,13 @@ static struct {
 	.cache_size = DEFAULT_CACHE_SIZE,
 };
 
+static int keep_event(const char *text, void *arg, const char **ret_why)
+{
+	(void)arg;
+	*ret_why = "out of memory";
+	return vec_push(&opt.events, text);
+}
+
 static const struct option_spec record_options[] = {
 	OPT_GROUP("Which guests"),
 	OPT_NUMBER('p', "pid", &opt.pid, 1, INT32_MAX, "PID", "the guests of this VMM process",
@@ -64,9 +72,10 @@ static const struct option_spec record_options[] = {
 	OPT_STRING(0, "vm", &opt.vm, "NAME", "the guest of that name", .complete = "vm"),
 	OPT_FLAG('a', "all", &opt.all, "every guest, those that start later too; one file each"),
 	OPT_GROUP("What to sample"),
-	OPT_STRING('e', "event", &opt.event, "EVENT",
-		   "perf's event syntax; default cycles in guest mode, else cpu-clock",
-		   .complete = "event"),
+	OPT_CALLBACK('e', "event", keep_event, NULL, "EVENT",
+		     "perf's event syntax; may be a list, and given again; "
+		     "default cycles in guest mode, else cpu-clock",
+		     .complete = "event"),
 	OPT_NUMBER('F', "freq", &opt.freq, 1, MAX_HZ, "HZ", "samples a second (default 997)"),
 	OPT_NUMBER('c', "count", &opt.period, 1, UINT64_MAX, "N", "one sample every N events"),
 	OPT_NUMBER(0, "max-depth", &opt.max_depth, 1, WIRE_MAX_USER_FRAMES, "N",
@@ -196,23 +205,15 @@ static int parse_signal(const char *text, int *ret)
 	return -EINVAL;
 }
 
-static const char *event_error_text(const char *event, int err)
+/* @err: that of capture_events_add(). */
+static const char *event_error_text(const char *event, int err, const char *why)
 {
-	const char *why = NULL;
+	const char *absence = NULL;
 
 	/* Of KVM's own events there are none before KVM is there. */
-	if (event && !strncmp(event, "kvm:", 4))
-		why = vm_kvm_absence("/sys", "/proc/cpuinfo");
-	if (why && err != -EBADMSG)
-		return why;
-	switch (err) {
-	case -ENOENT:
-		return "this host has no such event (see `perf list`)";
-	case -EBADMSG:
-		return "not perf's event syntax (see `perf list`)";
-	default:
-		return error_text(err);
-	}
+	if (err == -ENOENT && !strncmp(event, "kvm:", 4))
+		absence = vm_kvm_absence("/sys", "/proc/cpuinfo");
+	return absence ?: why ?: error_text(err);
 }
 
 /* Before anything else is done: files go beside @opt.output, and appear there at the end. */
@@ -237,43 +238,90 @@ static int fill_kick_signal(int *ret)
 	return -EINVAL;
 }
 
-static int fill_capture(struct capture_options *capture, const char **ret_event_why)
+static int add_events(struct capture_events *events, const char **ret_why)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < opt.events.nr && !err; i++)
+		err = capture_events_add(events, opt.events.data[i], ret_why);
+	if (err)
+		log_error("event '%s': %s", events->wrong,
+			  event_error_text(events->wrong, err, *ret_why));
+	if (err || events->list.nr)
+		return err;
+	err = capture_events_add_default(events, ret_why);
+	return err ? log_error_errno(err, "no event") : 0;
+}
+
+/* How often, for those that do not say it themselves. */
+static void set_rates(struct capture_events *events)
+{
+	vec_for_each(&events->list, event) {
+		if (event->own_rate)
+			continue;
+		if (opt.freq || opt.period) {
+			event->freq = opt.freq;
+			event->period = opt.period;
+		} else if (!event->tracepoint) {
+			event->freq = DEFAULT_HZ;
+		}
+	}
+}
+
+/* The options borrow from @events. */
+static int fill_capture(struct capture_options *capture, struct capture_events *events,
+			const char **ret_event_why)
 {
 	int err;
 
+	*ret_event_why = "asked for";
+	err = add_events(events, ret_event_why);
+	if (err)
+		return err;
+	set_rates(events);
 	*capture = (struct capture_options){
 		.mode = (enum capture_mode)opt.mode,
+		.events = events->list.data,
+		.nr_events = events->list.nr,
 		.max_depth = opt.max_depth,
 		.user_stack = opt.stack_size,
 	};
-	err = capture_event_parse(opt.event, &capture->event, ret_event_why);
-	if (err) {
-		log_error("event '%s': %s", opt.event ? opt.event : "cycles",
-			  event_error_text(opt.event, err));
-		return err;
-	}
-	if (opt.freq || opt.period) {
-		capture->event.freq = opt.freq;
-		capture->event.period = opt.period;
-	} else if (!capture->event.period && capture->event.tracepoint) {
-		capture->event.period = 1;
-	} else if (!capture->event.period) {
-		capture->event.freq = DEFAULT_HZ;
-	}
 	return 0;
 }
 
-static void say_start(const struct recorder *recorder, const struct capture_event *event,
+static void add_rate(struct strbuf *line, const struct capture_event *event)
+{
+	if (event->period)
+		strbuf_addf(line, " every %llu", (unsigned long long)event->period);
+	else
+		strbuf_addf(line, " at %llu Hz", (unsigned long long)event->freq);
+}
+
+/* "event cycles at 997 Hz"; of more than a few only how many. */
+static void add_event_names(struct strbuf *line, const struct capture_options *capture)
+{
+	if (capture->nr_events > MAX_NAMED_EVENTS) {
+		strbuf_addf(line, "%u events", capture->nr_events);
+		return;
+	}
+	strbuf_adds(line, capture->nr_events > 1 ? "events" : "event");
+	for (u32 i = 0; i < capture->nr_events; i++) {
+		strbuf_addf(line, "%s %s", i ? "," : "", capture->events[i].name);
+		add_rate(line, &capture->events[i]);
+	}
+}
+
+static void say_start(const struct recorder *recorder, const struct capture_options *capture,
 		      const char *event_why)
 {
+	_cleanup_strbuf_ struct strbuf events = STRBUF_INIT;
 	const char *mode_why;
 	enum capture_mode mode = recorder_mode(recorder, &mode_why);
-	u64 number = event->period ? event->period : event->freq;
 
-	log_notice("event %s %s %llu%s (%s), capture %s (%s), %zu guest%s", event->name,
-		   event->period ? "every" : "at", (unsigned long long)number,
-		   event->period ? "" : " Hz", event_why, capture_mode_name(mode), mode_why,
-		   recorder_nr_vms(recorder), recorder_nr_vms(recorder) == 1 ? "" : "s");
+	add_event_names(&events, capture);
+	log_notice("%s (%s), capture %s (%s), %zu guest%s", strbuf_cstr(&events), event_why,
+		   capture_mode_name(mode), mode_why, recorder_nr_vms(recorder),
+		   recorder_nr_vms(recorder) == 1 ? "" : "s");
 }
 
 static double percent(u64 part, u64 whole)
@@ -458,7 +506,7 @@ static int record(struct recorder *recorder, const struct recorder_options *opti
 	err = begin(recorder, child, command);
 	if (err)
 		return status_not_begun();
-	say_start(recorder, &options->capture.event, event_why);
+	say_start(recorder, &options->capture, event_why);
 	err = run(recorder, child, &status);
 	if (err == -ESRCH) {
 		log_notice("every recorded guest has ended");
@@ -571,12 +619,29 @@ static int record_with_caches(struct recorder_options *options, const char *even
 	return record_guests(options, event_why, child, command);
 }
 
+static int run_record(struct recorder_options *options, const char *event_why,
+		      const struct operands *operands)
+{
+	struct child child = { 0 };
+	int status = operands->nr ? child_prepare(&child, operands->args) : 0;
+
+	if (status) {
+		log_error_errno(status, "cannot start %s", operands->args[0]);
+		return STATUS_FAILURE;
+	}
+	catch_signals();
+	raise_file_limit();
+	status = record_with_caches(options, event_why, &child, operands->args);
+	child_deinit(&child, in_hurry);
+	return status;
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct recorder_options options = {
 		.cmdline = (const char *const *)argv,
 	};
-	struct child child = { 0 };
+	struct capture_events events = { .last = 0 };
 	struct operands operands;
 	const char *event_why;
 	int status;
@@ -592,17 +657,11 @@ int cmd_record(int argc, char **argv)
 	options.path = opt.output;
 	options.cancelled = is_interrupted;
 	options.on_notice = say_notice;
-	if (fill_kick_signal(&options.kick_signal) || fill_capture(&options.capture, &event_why) ||
-	    check_output())
-		return STATUS_FAILURE;
-	status = operands.nr ? child_prepare(&child, operands.args) : 0;
-	if (status) {
-		log_error_errno(status, "cannot start %s", operands.args[0]);
-		return STATUS_FAILURE;
-	}
-	catch_signals();
-	raise_file_limit();
-	status = record_with_caches(&options, event_why, &child, operands.args);
-	child_deinit(&child, in_hurry);
+	status = STATUS_FAILURE;
+	if (!fill_kick_signal(&options.kick_signal) &&
+	    !fill_capture(&options.capture, &events, &event_why) && !check_output())
+		status = run_record(&options, event_why, &operands);
+	capture_events_deinit(&events);
+	vec_deinit(&opt.events);
 	return status;
 }

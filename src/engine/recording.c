@@ -103,27 +103,36 @@ static const struct unwind_ops unwind_ops = {
 	.is_kernel_text = is_kernel_text,
 };
 
-static int create_writer(const struct recording_options *options, struct perfdata_writer **ret)
+static struct perfdata_writer_event written_event(const struct capture_event *event)
 {
-	const struct capture_event *event = &options->event;
-	struct perfdata_writer_event written = {
+	return (struct perfdata_writer_event){
 		.name = event->name,
 		.type = event->type,
 		.config = event->config,
 		.period_or_freq = event->period ? event->period : event->freq,
 		.freq = !event->period,
 	};
+}
+
+static int create_writer(const struct recording_options *options, struct perfdata_writer **ret)
+{
+	_cleanup_free_ struct perfdata_writer_event *events =
+		calloc(MAX(options->nr_events, 1U), sizeof(*events));
 	struct perfdata_writer_options writer_options = {
 		.hostname = options->name,
 		.arch = "x86_64",
 		.cmdline = options->cmdline,
 		.nr_cpus = options->nr_vcpus,
 		.total_mem_kb = options->memory / 1024,
-		.events = &written,
-		.nr_events = 1,
+		.events = events,
+		.nr_events = options->nr_events,
 		.raw = true,
 	};
 
+	if (!events)
+		return -ENOMEM;
+	for (u32 i = 0; i < options->nr_events; i++)
+		events[i] = written_event(&options->events[i]);
 	return perfdata_writer_create(options->path, &writer_options, ret);
 }
 

@@ -27,7 +27,8 @@ struct recording_options {
 	 */
 	struct worker *loader, *fetcher;
 	const char *const *cmdline;	/* NULL-terminated */
-	struct capture_event event;
+	const struct capture_event *events;	/* copied */
+	u32 nr_events;
 	unsigned int max_depth;
 	u32 nr_vcpus;
 	u64 memory;			/* bytes */

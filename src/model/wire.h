@@ -10,6 +10,7 @@
 #include "model/regs.h"
 
 #define WIRE_COMM_LEN 16
+#define WIRE_MAX_EVENTS 128		/* of a recording; kvm:* are some 90. A power of two */
 #define WIRE_MAX_STACKS 5		/* exception, interrupt, thread, two of the user */
 #define WIRE_MAX_STACK_BYTES 16384	/* one stack: THREAD_SIZE and IRQ_STACK_SIZE on x86-64 */
 #define WIRE_PAGE 4096

@@ -64,12 +64,17 @@ static int add_all(struct build_program *program, struct recording *recording)
 	return err;
 }
 
+static const struct capture_event cpu_clock = {
+	.name = "cpu-clock", .type = PERF_TYPE_SOFTWARE, .freq = 997,
+};
+
 static int write_file(const char *path)
 {
 	const struct recording_options options = {
 		.path = path,
 		.name = "vm",
-		.event = { .name = "cpu-clock", .type = PERF_TYPE_SOFTWARE, .freq = 997 },
+		.events = &cpu_clock,
+		.nr_events = 1,
 		.nr_vcpus = 1,
 		.memory = 1 << 20,
 	};

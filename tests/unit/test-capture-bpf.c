@@ -59,6 +59,7 @@ static struct capture_bpf *open_programs(void)
 	assert_non_null(skel);
 	bpf_map__set_max_entries(skel->maps.scratches, 2 * libbpf_num_possible_cpus());
 	bpf_program__set_autoload(skel->progs.on_userspace_exit, true);
+	skel->rodata->nr_events = 1;
 	return skel;
 }
 
@@ -91,11 +92,28 @@ static void run_exit(struct capture_bpf *skel)
 
 static u32 is_pending(struct capture_bpf *skel)
 {
-	struct capture_vcpu vcpu;
-	u32 tid = gettid();
+	struct capture_vcpu_event_key key = { .tid = gettid() };
+	struct capture_vcpu_event state;
 
-	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.vcpus), &tid, &vcpu), 0);
-	return vcpu.pending;
+	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.vcpu_events), &key, &state), 0);
+	return state.pending;
+}
+
+/* An event of this thread, which is @vcpu, waits for its exit. */
+static void set_pending(struct capture_bpf *skel, struct capture_vcpu *vcpu, u32 event)
+{
+	struct capture_vcpu_event_key key = { .tid = gettid(), .event = event };
+	const struct capture_vcpu_event state = {
+		.pending = 1,
+		.pending_period = 10 + event,
+		.pending_time = 100 + event,
+	};
+
+	vcpu->pending = 1;
+	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.vcpus), &key.tid, vcpu,
+					     BPF_ANY), 0);
+	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.vcpu_events), &key, &state,
+					     BPF_ANY), 0);
 }
 
 /* On all CPUs, of VM 0. */
@@ -134,17 +152,15 @@ static const struct shot_vm no_memory;	/* a VM's */
  */
 static void test_pending(void **state)
 {
-	struct capture_vcpu vcpu = { .pid = getpid(), .pending = 1 };
+	struct capture_vcpu vcpu = { .pid = getpid() };
 	struct capture_bpf *skel;
-	u32 tid = gettid();
 
 	(void)state;
 	if (!bpf_works())
 		skip();
 	skel = open_programs();
 	assert_int_equal(capture_bpf__load(skel), 0);
-	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.vcpus), &tid, &vcpu, BPF_ANY),
-			 0);
+	set_pending(skel, &vcpu, 0);
 	run_exit(skel);
 	assert_int_equal(is_pending(skel), 1);
 	assert_int_equal(count_of(skel, COUNT_LOST_EXIT), 0);
@@ -217,9 +233,60 @@ static void take_one(struct capture_bpf *skel)
 	u32 tid = gettid();
 
 	assert_int_equal(bpf_map_lookup_elem(fd, &tid, &vcpu), 0);
-	vcpu.pending = 1;
-	assert_int_equal(bpf_map_update_elem(fd, &tid, &vcpu, BPF_EXIST), 0);
+	set_pending(skel, &vcpu, 0);
 	run_exit(skel);
+}
+
+#define NR_EVENTS 4
+
+static u32 seen[NR_EVENTS];
+
+static int on_event_record(void *ctx, void *data, size_t size)
+{
+	const struct wire_sample *wire = data;
+
+	(void)ctx;
+	(void)size;
+	assert_true(wire->event < NR_EVENTS);
+	assert_int_equal(wire->period, 10 + wire->event);
+	assert_int_equal(wire->time, 100 + wire->event);
+	seen[wire->event]++;
+	return 0;
+}
+
+/* Of the events that wait for one exit each has a sample, unless it does not want this mode's. */
+static void test_several_pending(void **state)
+{
+	struct ring_buffer *reader;
+	struct capture_vcpu vcpu;
+	struct capture_bpf *skel;
+	u32 tid = gettid();
+	int map;
+
+	(void)state;
+	if (!bpf_works())
+		skip();
+	skel = open_programs();
+	skel->rodata->nr_events = NR_EVENTS;
+	skel->rodata->events[1].exclude_kernel = 1;
+	assert_int_equal(capture_bpf__load(skel), 0);
+	add_vm(skel, &no_memory);
+	map = add_fake_vcpu(skel);
+	reader = ring_buffer__new(bpf_map__fd(skel->maps.ring), on_event_record, NULL, NULL);
+	assert_non_null(reader);
+	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.vcpus), &tid, &vcpu), 0);
+	for (u32 i = 0; i < NR_EVENTS - 1; i++)
+		set_pending(skel, &vcpu, i);
+	run_exit(skel);
+	run_exit(skel);
+	assert_true(ring_buffer__consume(reader) >= 0);
+	assert_true(seen[0] == 1 && seen[1] == 0 && seen[2] == 1 && seen[3] == 0);
+	assert_int_equal(count_of(skel, COUNT_SAMPLES), 2);
+	assert_int_equal(count_of(skel, COUNT_FILTERED), 1);
+	assert_int_equal(count_of(skel, COUNT_LOST_EXIT), 0);
+	ring_buffer__free(reader);
+	close(map);
+	capture_bpf__destroy(skel);
 }
 
 static int on_record(void *ctx, void *data, size_t size)
@@ -326,6 +393,7 @@ static int compare_record(void *ctx, void *data, size_t size)
 
 	both->shot.wire.time = wire->time;
 	both->shot.wire.tid = wire->tid;
+	both->shot.wire.period = wire->period;
 	assert_int_equal(size, both->shot.wire.size);
 	assert_memory_equal(data, &both->shot, size);
 	both->nr++;
@@ -449,6 +517,7 @@ int main(void)
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_same_record),
 		cmocka_unit_test(test_pending),
+		cmocka_unit_test(test_several_pending),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,14 +85,21 @@ static void no_sample(const struct sample *sample, void *arg)
 
 static struct capture *open_capture_with(bool host_side, size_t room, capture_sample_fn on_sample)
 {
-	struct capture_options options = { .mode = CAPTURE_PTRACE, .ring_bytes = room };
+	/* They stay: the capture borrows them. */
+	static struct capture_event events[] = {
+		{ .name = "cpu-clock", .type = PERF_TYPE_SOFTWARE, .freq = 997,
+		  .config = PERF_COUNT_SW_CPU_CLOCK },
+	};
+	struct capture_options options = {
+		.mode = CAPTURE_PTRACE,
+		.ring_bytes = room,
+		.events = events,
+		.nr_events = ARRAY_SIZE(events),
+	};
 	struct capture *capture;
 	const char *why;
 
-	assert_int_equal(capture_event_parse("cpu-clock", &options.event, &why), 0);
-	options.event.freq = 997;
-	options.event.exclude_host = false;
-	options.event.host_side = host_side;
+	events[0].host_side = host_side;
 	assert_int_equal(capture_create(NULL, &options, on_sample, NULL, &capture, &why), 0);
 	capture->vcpu_file = "/memfd:run:";
 	return capture;
@@ -240,7 +247,7 @@ static void wait_for_events(const struct capture *capture)
 
 	while (count < 20000000) {	/* ns of the clock */
 		assert_true(clock_now_ns() < end);
-		assert_int_equal(read(thread->event_fd, &count, sizeof(count)), sizeof(count));
+		assert_int_equal(read(thread->events[0].fd, &count, sizeof(count)), sizeof(count));
 	}
 }
 

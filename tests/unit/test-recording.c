@@ -27,6 +27,10 @@
 
 #define NS_PER_S 1000000000ULL
 
+static const struct capture_event cpu_clock = {
+	.name = "cpu-clock", .type = PERF_TYPE_SOFTWARE, .freq = 997,
+};
+
 struct place {
 	char dir[32], path[64];
 	struct mem_fake *mem;
@@ -39,7 +43,8 @@ static int setup(void **state)
 	struct recording_options options = {
 		.path = place.path,
 		.name = "vm",
-		.event = { .name = "cpu-clock", .type = PERF_TYPE_SOFTWARE, .freq = 997 },
+		.events = &cpu_clock,
+		.nr_events = 1,
 		.nr_vcpus = 1,
 		.memory = 1 << 20,
 	};
@@ -223,7 +228,8 @@ static int setup_waiting(void **state)
 	struct recording_options options = {
 		.path = w->path,
 		.name = "vm",
-		.event = { .name = "cpu-clock", .type = PERF_TYPE_SOFTWARE, .freq = 997 },
+		.events = &cpu_clock,
+		.nr_events = 1,
 		.nr_vcpus = 1,
 		.memory = 1 << 20,
 	};
