@@ -12,6 +12,7 @@ int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_script(int argc, char **argv);
 int cmd_flamegraph(int argc, char **argv);
+int cmd_selfcheck(int argc, char **argv);
 int cmd_cache(int argc, char **argv);
 
 #endif

@@ -25,6 +25,7 @@ static const struct command commands[] = {
 	{ "report", cmd_report, "Show where the time of a recording went" },
 	{ "script", cmd_script, "Print the samples of a recording, one by one or folded" },
 	{ "flamegraph", cmd_flamegraph, "Make an interactive HTML flame graph of a recording" },
+	{ "selfcheck", cmd_selfcheck, "Say what works on this host, and why the rest does not" },
 	{ "cache", cmd_cache, "Look after the symbols that recordings need, in ~/.debug" },
 	{ "help", cmd_help, "Show the options of a command" },
 };

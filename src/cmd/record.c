@@ -240,13 +240,14 @@ static int fill_kick_signal(int *ret)
 
 static int add_events(struct capture_events *events, const char **ret_why)
 {
+	const char *why = NULL;
 	int err = 0;
 
 	for (size_t i = 0; i < opt.events.nr && !err; i++)
-		err = capture_events_add(events, opt.events.data[i], ret_why);
+		err = capture_events_add(events, opt.events.data[i], &why);
 	if (err)
 		log_error("event '%s': %s", events->wrong,
-			  event_error_text(events->wrong, err, *ret_why));
+			  event_error_text(events->wrong, err, why));
 	if (err || events->list.nr)
 		return err;
 	err = capture_events_add_default(events, ret_why);

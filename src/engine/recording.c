@@ -388,6 +388,7 @@ static int write_sample(struct recording *recording, const struct sample *sample
 	const struct wire_sample *wire = sample->wire;
 	struct perfdata_note note;
 	struct perfdata_sample out = {
+		.event = wire->event,
 		.cpu = wire->vcpu,
 		.time = wire->time,
 		.period = wire->period,

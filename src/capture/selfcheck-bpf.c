@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the kernel lets BPF do: each capture program is loaded, and unloaded again. */
+#include <unistd.h>
+
+#include "base/errors.h"
+#include "capture/selfcheck-private.h"
+
+#ifdef HAVE_BPF
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "bpf/shared.h"
+#include "model/wire.h"
+
+#include "capture.skel.h"
+
+static void check_btf(struct selfcheck *check)
+{
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		selfcheck_add(check, "btf", SELFCHECK_NO,
+			      "a kernel with CONFIG_DEBUG_INFO_BTF; without it only mode ptrace is left",
+			      "/sys/kernel/btf/vmlinux: %s", error_text(-errno));
+	else
+		selfcheck_add(check, "btf", SELFCHECK_YES, NULL, "the kernel tells its types");
+}
+
+static void check_ring(struct selfcheck *check)
+{
+	int has = libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL);
+
+	if (has > 0)
+		selfcheck_add(check, "bpf.ring", SELFCHECK_YES, NULL, "ring buffers");
+	else
+		selfcheck_add(check, "bpf.ring", SELFCHECK_NO, NULL, "no ring buffers: %s",
+			      error_text(has < 0 ? has : -EOPNOTSUPP));
+}
+
+static void check_loop(struct selfcheck *check)
+{
+	int has = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL);
+
+	if (has > 0)
+		selfcheck_add(check, "bpf.loop", SELFCHECK_YES, NULL, "bpf_loop()");
+	else if (has == -EPERM || has == -EACCES)
+		selfcheck_add(check, "bpf.loop", SELFCHECK_NO, "be root, with lockdown off",
+			      "BPF is not permitted");
+	else
+		selfcheck_add(check, "bpf.loop", SELFCHECK_NO, "Linux 5.17 or later",
+			      "no bpf_loop(): the kernel's BPF is too old");
+}
+
+/* Opens the object with the one program of that name to load. */
+static struct capture_bpf *open_program(const char *name, bool amd)
+{
+	struct capture_bpf *skel = capture_bpf__open();
+	struct bpf_program *program;
+
+	if (!skel)
+		return NULL;
+#ifdef __x86_64__
+	skel->rodata->amd = amd;
+#else
+	(void)amd;
+#endif
+	skel->rodata->max_depth = WIRE_MAX_USER_FRAMES;
+	skel->rodata->user_stack = WIRE_MAX_STACK_BYTES;
+	skel->rodata->nr_events = 1;
+	bpf_map__set_max_entries(skel->maps.scratches, 2 * libbpf_num_possible_cpus());
+	bpf_object__for_each_program(program, skel->obj)
+		bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), name));
+	return skel;
+}
+
+static void check_program(struct selfcheck *check, const char *name, bool amd)
+{
+	struct capture_bpf *skel = open_program(name, amd);
+	int err = skel ? capture_bpf__load(skel) : -errno;
+	char label[48];
+
+	snprintf(label, sizeof(label), "bpf.%s", name);
+	if (err)
+		selfcheck_add(check, label, SELFCHECK_NO, "-v shows what the kernel says",
+			      "does not load: %s", error_text(err));
+	else
+		selfcheck_add(check, label, SELFCHECK_YES, NULL, "loads");
+	capture_bpf__destroy(skel);
+}
+
+static void check_programs(struct selfcheck *check, const struct vm_host *host)
+{
+	bool amd = host && vm_host_vendor(host) == VM_VENDOR_AMD;
+	struct capture_bpf *skel = host ? capture_bpf__open() : NULL;
+	struct bpf_program *program;
+
+	if (!skel) {
+		selfcheck_add(check, "bpf.programs", SELFCHECK_NONE, NULL,
+			      "cannot be tried without KVM and its types");
+		return;
+	}
+	bpf_object__for_each_program(program, skel->obj)
+		check_program(check, bpf_program__name(program), amd);
+	capture_bpf__destroy(skel);
+}
+
+/* A way to reach a vCPU without a signal, since 6.18. */
+static void check_task_work(struct selfcheck *check)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool has = btf && (btf__find_by_name_kind(btf, "bpf_task_work_schedule_signal",
+						  BTF_KIND_FUNC) > 0 ||
+			   btf__find_by_name_kind(btf, "bpf_task_work_schedule_signal_impl",
+						  BTF_KIND_FUNC) > 0);
+
+	selfcheck_add(check, "bpf.task-work", SELFCHECK_NONE, NULL, "the kernel has %s",
+		      has ? "it" : "none (Linux 6.18); nothing here needs it");
+	btf__free(btf);
+}
+
+void selfcheck_bpf(struct selfcheck *check, const struct vm_host *host)
+{
+	check_btf(check);
+	check_ring(check);
+	check_loop(check);
+	check_programs(check, host);
+	check_task_work(check);
+}
+
+#else
+
+void selfcheck_bpf(struct selfcheck *check, const struct vm_host *host)
+{
+	(void)host;
+	selfcheck_add(check, "bpf", SELFCHECK_NO, "only mode ptrace is left",
+		      "kvmprof was built without BPF");
+}
+
+#endif

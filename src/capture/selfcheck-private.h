@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The parts of selfcheck_host(). */
+#ifndef CAPTURE_SELFCHECK_PRIVATE_H
+#define CAPTURE_SELFCHECK_PRIVATE_H
+
+#include "capture/selfcheck.h"
+
+/* KVM, and registers in kvm_run by a VM of our own that never runs. */
+void selfcheck_kvm(struct selfcheck *check, const struct vm_host *host);
+
+/* Types, maps, iterators, and each capture program loaded. */
+void selfcheck_bpf(struct selfcheck *check, const struct vm_host *host);
+
+/* Each kind of event. */
+void selfcheck_perf(struct selfcheck *check);
+
+/* Reading and stopping another process; who we are. */
+void selfcheck_process(struct selfcheck *check);
+
+/* The first line of file @path without its end, or "" with an errno. */
+int selfcheck_read_line(const char *path, char *out, size_t size);
+
+#endif
