@@ -207,6 +207,7 @@ guest_launch() {
 	else
 		append="console=ttyAMA0 $append"
 	fi
+	[ ! -e "$LAB_STATE/guest-append" ] || append="$(cat "$LAB_STATE/guest-append") $append"
 	mapfile -t machine < <(guest_machine)
 	read -ra extra <<<"${opt[qemu]-}"
 	# With -daemonize, QEMU's errors reach its log only when there is a trace file, too.

@@ -156,6 +156,10 @@ run_job() {
 	echo "$status" >"$io/status"
 }
 
+if [ -e "$io/intel" ]; then
+	# shellcheck source=lab/lib/intel-init.sh
+	. "${0%/*}/intel-init.sh"
+fi
 exec </dev/null >/dev/console 2>&1
 if set_up; then
 	echo "lab host: up after $(cut -d ' ' -f 1 /proc/uptime) s"

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The lab host: a QEMU TCG machine with SVM, or an arm64 one with EL2, that shares this machine's root
-# file system.
+# file system. The Intel one is of another kind: host-intel.sh.
 
 # No EPYC model: it asks for what TCG cannot do and complains. No xsave, and so no AVX: with it a
 # 6.1 kernel hangs as it boots under TCG of QEMU 7.2.
@@ -26,10 +26,10 @@ Usage: lab/lab run [options] -- CMD…
 Boots a lab host, runs CMD in it in this directory with this machine's files (changes are lost),
 and returns its exit status. CMD is root and reads nothing from stdin.
 
-  --host HOST         which lab host: amd (default), arm64-vhe or arm64-nvhe
-  --kernel VERSION    6.1 (default) or 6.12
-  --cpus N            default 2, on arm64 1
-  --mem SIZE          default 8G, on arm64 4G; holds the guests and every file that CMD writes
+  --host HOST         which lab host: amd (default), intel, arm64-vhe or arm64-nvhe
+  --kernel VERSION    6.1 (default) or 6.12; intel: 6.1
+  --cpus N            default 2, on arm64 1; intel: always 1
+  --mem SIZE          default 8G, on arm64 4G, intel 2G; holds the guests and every file that CMD writes
   --timeout S         give up after S seconds (default 600)
   --out DIR           share DIR; CMD finds it writable at $LAB_OUT. It cannot be mapped shared:
                       let perf write to /tmp and copy
@@ -66,6 +66,25 @@ host_clean() {
 	[ -z "$host_pid" ] || kill -TERM "$host_pid" 2>/dev/null || :
 	[ -z "$host_pulse" ] || kill -TERM "$host_pulse" 2>/dev/null || :
 	[ -n "$host_keep" ] || [ -z "$host_scratch" ] || rm -rf "$host_scratch"
+}
+
+# host_make_scratch: the folder of this run, which goes when it ends.
+host_make_scratch() {
+	host_scratch=$(mktemp -d "${TMPDIR:-/tmp}/kvmprof-lab.XXXXXX")
+	trap host_clean EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	trap 'exit 129' HUP
+}
+
+# host_dead STATUS TIMEOUT: the emulator ended with STATUS, and the job has left no exit status.
+host_dead() {
+	local log="console log: $host_scratch/console.log"
+
+	case $1 in
+	124 | 137) die "lab host still busy after $2 s, ended; $log" ;;
+	*) die "lab host died (emulator's exit status $1, see $host_scratch/emulator.log); $log" ;;
+	esac
 }
 
 # The job, as the lab host's process 1 reads it.
@@ -138,7 +157,7 @@ host_machine() {
 
 host_run() {
 	local host=amd kernel=6.1 cpus='' mem='' timeout=600 out='' console='' features='' append=''
-	local dir release image status tail_out tail_err log host_cpus host_mem
+	local dir release image status tail_out tail_err host_cpus host_mem
 	local -a shares machine
 
 	while [ $# -gt 0 ]; do
@@ -160,6 +179,14 @@ host_run() {
 		shift
 	done
 	[ $# -gt 0 ] || die "no command to run (see lab/lab run --help)"
+	if [ "$host" = intel ]; then
+		[ "$kernel" = 6.1 ] || die "lab host 'intel' has kernel 6.1 only"
+		[ "$(uname -m)" = x86_64 ] || die "lab host '$host' needs an x86-64 machine"
+		# shellcheck source=lab/lib/host-intel.sh
+		. "$LAB_DIR/lib/host-intel.sh"
+		intel_run "${mem:-2G}" "$timeout" "$out" "$console" "$append" "$@"
+		return
+	fi
 	host_choose "$host"
 	need_tools setpriv tail timeout
 	prepare_all
@@ -167,11 +194,7 @@ host_run() {
 	release=$(cat "$dir/release")
 	image=$(image_host "$kernel")
 
-	host_scratch=$(mktemp -d "${TMPDIR:-/tmp}/kvmprof-lab.XXXXXX")
-	trap host_clean EXIT
-	trap 'exit 130' INT
-	trap 'exit 143' TERM
-	trap 'exit 129' HUP
+	host_make_scratch
 	host_write_job "$host_scratch/io" "$dir/lib/modules/$release" "$@"
 	shares=(-virtfs "$(share_option / root readonly=on)"
 		-virtfs "$(share_option "$host_scratch/io" io)")
@@ -193,7 +216,7 @@ host_run() {
 		-serial "file:$host_scratch/console.log" \
 		-kernel "$dir/vmlinux" -initrd "$image" \
 		-append "$append" \
-		"${shares[@]}" </dev/null >"$host_scratch/qemu.log" 2>&1 &
+		"${shares[@]}" </dev/null >"$host_scratch/emulator.log" 2>&1 &
 	host_pid=$!
 	host_beat "$host_pid" &
 	host_pulse=$!
@@ -213,9 +236,5 @@ host_run() {
 		exit "$(cat "$host_scratch/io/status")"
 	fi
 	host_keep=1
-	log="console log: $host_scratch/console.log"
-	case $status in
-	124 | 137) die "lab host still busy after $timeout s, ended; $log" ;;
-	*) die "lab host died (QEMU exit $status, see $host_scratch/qemu.log); $log" ;;
-	esac
+	host_dead "$status" "$timeout"
 }

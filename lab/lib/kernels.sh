@@ -25,7 +25,7 @@ kernel_apt() {
 # Those that lab hosts run, and that are there from the start.
 kernel_own() {
 	local version
-	for version in "${LAB_KERNELS[@]}"; do
+	for version in "${LAB_KERNELS[@]}" 6.1-cloud; do
 		[ "$1" != "$version" ] || return 0
 	done
 	return 1
@@ -40,6 +40,10 @@ kernel_known() {
 kernel_package() {
 	case $1 in
 	6.1) kernel_apt cache depends "linux-image-$LAB_ARCH" | awk '$1 == "Depends:" { print $2; exit }' ;;
+	6.1-cloud)
+		kernel_apt cache depends "linux-image-cloud-$LAB_ARCH" |
+			awk '$1 == "Depends:" { print $2; exit }'
+		;;
 	*)
 		kernel_apt cache search --names-only \
 			"^linux-image-${1//./\\.}\\.[0-9]+\\+deb12-$LAB_ARCH\$" |
@@ -87,6 +91,7 @@ vmlinuz_unpack() {
 	case $magic in
 	1484404733) set -- xz -dc ;;     # fd 37 7a 58
 	4247762216) set -- zstd -dcq ;;  # 28 b5 2f fd
+	407642370) set -- lz4 -dcq ;;    # 02 21 4c 18
 	*) die "$file is compressed in an unknown way" ;;
 	esac
 	tail -c "+$((offset + 1))" "$file" | { head -c $((length - 4)) && cat >/dev/null; } | "$@"
