@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck disable=SC2034,SC2154 # of what is set here and there, some is for host.sh, some from it
+# shellcheck disable=SC2034,SC2154,SC2317 # of what is set here and there, some is for host.sh, some from it
 # The Intel lab host: Bochs, whose processor has VMX with EPT. It shares no files: it gets four disks.
 #
 #   sda  per run      GRUB, with the kernel command line
@@ -24,6 +24,11 @@ INTEL_INSTRUCTIONS=50000000	# emulated instructions that make an emulated second
 INTEL_QUICK="cryptomgr.notests=1 initcall_blacklist=load_system_certificate_list"
 INTEL_COMMAND_LINE="console=ttyS0,115200 loglevel=4 panic=-1 oops=panic mitigations=off nokaslr nosmp"
 INTEL_COMMAND_LINE+=" scsi_mod.scan=sync $INTEL_QUICK"
+
+# Instead of those of the other lab hosts (images.sh).
+host_modules() {
+	printf '%s\n' "${INTEL_MODULES[@]}"
+}
 
 # ---- the constant disk ----
 
@@ -293,7 +298,6 @@ intel_result() {
 # intel_run MEM TIMEOUT OUT CONSOLE APPEND COMMAND…: called by host_run().
 intel_run() {
 	local mem=$1 timeout=$2 out=$3 console=$4 append=$5 system kernel status=0 result
-	local -a LAB_HOST_MODULES=("${INTEL_MODULES[@]}")
 	shift 5
 
 	"$LAB_REPO/scripts/install-packages" intel || die "lab host 'intel' needs more packages"
