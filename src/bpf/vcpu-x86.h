@@ -10,7 +10,10 @@
 #include "bpf/regs-run.h"
 #include "bpf/shared.h"
 
-const volatile u32 amd;			/* registers are in a VMCB; set before loading */
+/* Set before loading. */
+const volatile u32 amd;			/* registers are in a VMCB */
+const volatile u32 vmx_lstar;		/* Intel: see struct vm_vmx_msrs */
+const volatile u32 vmx_kernel_gs_base;
 
 /* Room for them as KVM has them. */
 struct regs_work {
@@ -71,11 +74,21 @@ static __always_inline int read_run(struct regs_work *work, const char *run, str
 	return 0;
 }
 
-static __always_inline int nested_intel(const struct capture_vcpu *vcpu)
+/*
+ * What kvm_run lacks on Intel. The other GS base is in the processor while the vCPU runs; by the exit to
+ * user space KVM has put it away. 0; 1: a nested guest runs.
+ */
+static __always_inline int read_intel(const struct capture_vcpu *vcpu, struct vcpu_regs *regs)
 {
 	struct vcpu_vmx *vmx = (struct vcpu_vmx *)vcpu->kvm_vcpu;
 
-	if (amd || !bpf_core_type_exists(struct vcpu_vmx))
+	if (vmx_lstar)
+		bpf_probe_read_kernel(&regs->x86.lstar, sizeof(regs->x86.lstar),
+				      (char *)vmx + vmx_lstar);
+	if (vmx_kernel_gs_base)
+		bpf_probe_read_kernel(&regs->x86.kernel_gs_base, sizeof(regs->x86.kernel_gs_base),
+				      (char *)vmx + vmx_kernel_gs_base);
+	if (!bpf_core_type_exists(struct vcpu_vmx))
 		return 0;
 	return BPF_CORE_READ(vmx, loaded_vmcs) != __builtin_preserve_access_index(&vmx->vmcs01);
 }
@@ -88,7 +101,7 @@ static __always_inline int regs_at_exit(struct regs_work *work, const struct cap
 					struct vcpu_regs *regs)
 {
 	struct kvm_vcpu *kvm_vcpu = (struct kvm_vcpu *)vcpu->kvm_vcpu;
-	int nested = amd ? regs_at_event(work, vcpu, regs) : nested_intel(vcpu);
+	int nested = amd ? regs_at_event(work, vcpu, regs) : read_intel(vcpu, regs);
 
 	if (nested < 0 || read_run(work, (const char *)BPF_CORE_READ(kvm_vcpu, run), regs))
 		return -1;

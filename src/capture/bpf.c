@@ -119,9 +119,13 @@ static u32 max_vcpu_events(u32 nr_events)
 static void configure(struct capture *capture, struct capture_bpf *skel)
 {
 	u32 ring = ring_size(capture->options.ring_bytes);
-
 #ifdef __x86_64__
+	struct vm_vmx_msrs msrs;
+
 	skel->rodata->amd = vm_host_vendor(capture->host) == VM_VENDOR_AMD;
+	vm_host_vmx_msrs(capture->host, &msrs);
+	skel->rodata->vmx_lstar = msrs.lstar;
+	skel->rodata->vmx_kernel_gs_base = msrs.kernel_gs_base;
 #endif
 	skel->rodata->max_depth = capture->options.max_depth;
 	skel->rodata->user_stack = capture->options.user_stack;

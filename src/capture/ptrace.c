@@ -189,14 +189,20 @@ static void peek(struct capture *capture, struct ptrace_thread *t)
 {
 	struct vm_vcpu vcpu = { .id = t->thread->id, .kvm_vcpu = t->thread->kvm_vcpu };
 	struct vcpu_regs peeked;
+	u64 base;
 
 	t->peek_time = t->last_time;
 	t->peek_due = false;
 	if (!REGS_RUN_WANTED || !capture->host || vm_host_peek_regs(capture->host, &vcpu, &peeked))
 		return;
 	t->lstar = peeked.x86.lstar;
-	/* In user mode it is what GS base is in the kernel. */
-	t->kernel_gs_base = peeked.user ? peeked.x86.kernel_gs_base : peeked.x86.gs_base;
+	/*
+	 * In user mode it is what GS base is in the kernel. On Intel the mode is not known, and it may
+	 * be the program's.
+	 */
+	base = peeked.user ? peeked.x86.kernel_gs_base : peeked.x86.gs_base;
+	if (base >> 63)
+		t->kernel_gs_base = base;
 }
 
 /* They hardly ever change, and looking is slow: it is done while the thread runs. */

@@ -32,6 +32,7 @@ struct target {
 	struct recording *recording;
 	char *path;
 	u64 next_identify, next_refresh;	/* ns */
+	u64 next_identify_sample;		/* the same, by the registers of a sample */
 	bool behind;			/* capture does not have the VM's newest state */
 	bool gone;			/* the VM ended; the file is finished */
 	bool finished;			/* the file stands under its name */
@@ -583,6 +584,24 @@ static int choose_mode(struct recorder *recorder, const struct vm_list *list,
 	return err ? err : capture_probe(recorder->host, NULL, recorder->mode, ret_why);
 }
 
+/*
+ * Intel keeps registers where we cannot peek at them: those that are in memory may be too old to lead
+ * to a kernel. A sample's are of its moment.
+ */
+static void identify_by_sample(struct recorder *recorder, u32 index, const struct sample *sample)
+{
+	struct target *target = recorder->targets.data[index];
+	u64 now = clock_now_ns();
+	const char *why;
+
+	if (now < target->next_identify_sample || sample->wire->flags & WIRE_F_NESTED ||
+	    guest_kernel(recording_guest(target->recording))->os != GUEST_OS_UNKNOWN)
+		return;
+	target->next_identify_sample = now + IDENTIFY_RETRY_NS;
+	if (!recording_identify(target->recording, &sample->wire->regs, &why))
+		configure(recorder, index);
+}
+
 static void on_sample(const struct sample *sample, void *arg)
 {
 	struct recorder *recorder = arg;
@@ -595,6 +614,7 @@ static void on_sample(const struct sample *sample, void *arg)
 	target = recorder->targets.data[index];
 	if (target->finished || target->error)
 		return;
+	identify_by_sample(recorder, index, sample);
 	err = recording_add(target->recording, sample);
 	if (err) {
 		target->error = err;

@@ -13,9 +13,21 @@
 
 #define CPUINFO_MAX (16 << 20)	/* some 2 KiB for each processor */
 #define WITHOUT "; reports and `make demo` need no KVM"
-#define INTEL ", and Intel is not supported yet" WITHOUT
-#define ON_METAL ": modprobe kvm_amd, with virtualization (SVM) on in the firmware" WITHOUT
-#define IN_VM ": this is a VM itself, allow it nested virtualization, then modprobe kvm_amd" WITHOUT
+#define NOT_LOADED "KVM is not loaded"
+#define HALF_LOADED(vendor) "KVM is loaded without its part for " vendor
+#define ON_METAL(module, name) \
+	": modprobe " module ", with virtualization (" name ") on in the firmware" WITHOUT
+#define IN_VM(module) \
+	": this is a VM itself, allow it nested virtualization, then modprobe " module WITHOUT
+
+/* By whether it is Intel's, whether KVM is there without the processor's part, whether it is a VM. */
+static const char *const texts[2][2][2] = {
+	{ { NOT_LOADED ON_METAL("kvm_amd", "SVM"), NOT_LOADED IN_VM("kvm_amd") },
+	  { HALF_LOADED("AMD") ON_METAL("kvm_amd", "SVM"), HALF_LOADED("AMD") IN_VM("kvm_amd") } },
+	{ { NOT_LOADED ON_METAL("kvm_intel", "VT-x"), NOT_LOADED IN_VM("kvm_intel") },
+	  { HALF_LOADED("Intel") ON_METAL("kvm_intel", "VT-x"),
+	    HALF_LOADED("Intel") IN_VM("kvm_intel") } },
+};
 
 static bool has_module(const char *sysfs, const char *name)
 {
@@ -43,18 +55,14 @@ static bool has_flag(const char *cpuinfo, const char *word)
 const char *vm_kvm_absence(const char *sysfs, const char *cpuinfo)
 {
 	_cleanup_free_ char *text = NULL;
-	bool half = has_module(sysfs, "kvm"), nested;
+	bool half = has_module(sysfs, "kvm"), nested, intel;
 
 	if (has_module(sysfs, "kvm_amd") || has_module(sysfs, "kvm_intel"))
 		return NULL;
 	/* Not readable: what is known without it. */
 	if (file_read(AT_FDCWD, cpuinfo, CPUINFO_MAX, &text, NULL))
 		text = NULL;
-	if (text && strstr(text, "GenuineIntel"))
-		return half ? "KVM is loaded without kvm_intel" INTEL : "KVM is not loaded" INTEL;
+	intel = text && strstr(text, "GenuineIntel");
 	nested = text && has_flag(text, "hypervisor");
-	if (half)
-		return nested ? "KVM is loaded without its part for AMD" IN_VM :
-				"KVM is loaded without its part for AMD" ON_METAL;
-	return nested ? "KVM is not loaded" IN_VM : "KVM is not loaded" ON_METAL;
+	return texts[intel][half][nested];
 }

@@ -29,6 +29,7 @@ struct vm_host {
 	bool shadows;			/* AMD without nested paging */
 	struct vm_layout layout;
 	u64 vm_list;			/* address of KVM's list of VMs; 0: not known */
+	u32 vmx_lstar;			/* Intel: see kvm_vmx_find_lstar() */
 	struct host_probe *probe;	/* NULL: through kcore */
 	struct kernel_mem *kernel;
 	const char *probe_why;		/* why there is no probe, a constant */
@@ -167,9 +168,10 @@ static int open_kcore(struct vm_host *host, const char **ret_why)
 	return err;
 }
 
-static int open_kernel(struct vm_host *host, enum vm_source source, const char **ret_why)
+static int open_kernel(struct vm_host *host, enum vm_source source, u64 *ret_uret_list,
+		       const char **ret_why)
 {
-	struct ksym syms[] = { { "kvm_vcpu_release" }, { "vm_list" } };
+	struct ksym syms[] = { { "kvm_vcpu_release" }, { "vm_list" }, { "kvm_uret_msrs_list" } };
 	int err = ksyms_find(&host->proc, syms, ARRAY_SIZE(syms));
 
 	if (err) {
@@ -177,6 +179,7 @@ static int open_kernel(struct vm_host *host, enum vm_source source, const char *
 		return err;
 	}
 	host->vm_list = syms[1].addr;
+	*ret_uret_list = syms[2].addr;
 	err = -EOPNOTSUPP;
 	if (source != VM_SOURCE_KCORE) {
 		host->probe_why = why_no_bpf;
@@ -202,6 +205,8 @@ static bool is_contained(const struct proc *proc)
 
 static int open_host(struct vm_host *host, enum vm_source source, const char **ret_why)
 {
+	struct kvm_reader reader;
+	u64 uret_list = 0;
 	int err;
 
 	*ret_why = "/proc is not mounted";
@@ -219,7 +224,12 @@ static int open_host(struct vm_host *host, enum vm_source source, const char **r
 		return -EPERM;
 	}
 	err = load_layout(host, ret_why);
-	return err ?: open_kernel(host, source, ret_why);
+	err = err ?: open_kernel(host, source, &uret_list, ret_why);
+	if (err)
+		return err;
+	reader = (struct kvm_reader){ host->kernel, &host->layout };
+	host->vmx_lstar = kvm_vmx_find_lstar(&reader, uret_list);
+	return 0;
 }
 
 /* Its warnings explain a refusal; its own debugging output says every relocation. */
@@ -567,8 +577,8 @@ const char *vm_host_peek_why(const struct vm_host *host)
 	case VM_VENDOR_AMD:
 		return host->shadows ? why_shadows : NULL;
 	case VM_VENDOR_INTEL:
-		return "Intel is not supported yet: it "
-		       "keeps a stopped guest's registers in the processor, not in memory";
+		return kvm_vmx_peekable(&host->layout) ? NULL :
+			"the layout of this kernel's struct kvm_vcpu_arch is not known";
 	default:
 		return "reading a guest's registers is not known for this processor";
 	}
@@ -578,7 +588,23 @@ int vm_host_peek_regs(struct vm_host *host, const struct vm_vcpu *vcpu, struct v
 {
 	struct kvm_reader reader = { host->kernel, &host->layout };
 
-	if (host->vendor != VM_VENDOR_AMD)
+	switch (host->vendor) {
+	case VM_VENDOR_AMD:
+		return kvm_peek_svm(&reader, vcpu->kvm_vcpu, ret);
+	case VM_VENDOR_INTEL:
+		return kvm_peek_vmx(&reader, vcpu->kvm_vcpu, host->vmx_lstar, ret);
+	default:
 		return -EOPNOTSUPP;
-	return kvm_peek_svm(&reader, vcpu->kvm_vcpu, ret);
+	}
+}
+
+void vm_host_vmx_msrs(const struct vm_host *host, struct vm_vmx_msrs *ret)
+{
+	u32 lstar = host->vmx_lstar, gs = host->layout.vmx_kernel_gs_base;
+
+	*ret = (struct vm_vmx_msrs){ 0 };
+	if (host->vendor != VM_VENDOR_INTEL)
+		return;
+	ret->lstar = lstar == LAYOUT_ABSENT ? 0 : lstar;
+	ret->kernel_gs_base = gs == LAYOUT_ABSENT ? 0 : gs;
 }

@@ -36,6 +36,21 @@ int kvm_read_confidential(const struct kvm_reader *reader, u64 kvm, enum vm_vend
 int kvm_peek_svm(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs *ret);
 
 /*
+ * The same of an Intel vCPU, for finding the guest's kernel only: nothing but how it pages memory, the
+ * system-call entry and the GS base that is not in use, as if in user mode. CR3 may be an old one. @lstar
+ * is from kvm_vmx_find_lstar(). -EOPNOTSUPP: the layout is not known.
+ */
+int kvm_peek_vmx(const struct kvm_reader *reader, u64 kvm_vcpu, u32 lstar, struct vcpu_regs *ret);
+
+bool kvm_vmx_peekable(const struct vm_layout *layout);
+
+/*
+ * Where in its struct vcpu_vmx the guest's LSTAR is; LAYOUT_ABSENT when that is not known.
+ * @uret_list is the address of KVM's kvm_uret_msrs_list, which numbers such MSRs; 0: not known.
+ */
+u32 kvm_vmx_find_lstar(const struct kvm_reader *reader, u64 uret_list);
+
+/*
  * Whether KVM on AMD shadows its guests' page tables, by the parameter npt of kvm_amd under @sysfs
  * ("/sys"). Not when there is no such parameter.
  */

@@ -126,6 +126,11 @@ static const struct wanted kvm_members[] = {
 	WANT("kvm_vcpu", "vcpu_id", vcpu_id),
 	WANT("kvm_vcpu", "pid", vcpu_pid),
 	WANT("kvm_vcpu", "arch.regs", vcpu_regs, .optional = true),
+	WANT("kvm_vcpu", "arch.rip", vcpu_rip, .optional = true),
+	WANT("kvm_vcpu", "arch.cr0", vcpu_cr0, .optional = true),
+	WANT("kvm_vcpu", "arch.cr3", vcpu_cr3, .optional = true),
+	WANT("kvm_vcpu", "arch.cr4", vcpu_cr4, .optional = true),
+	WANT("kvm_vcpu", "arch.efer", vcpu_efer, .optional = true),
 	WANT("pid", "numbers.nr", pid_nr),
 	WANT("kvm_memslots", "generation", slots_generation),
 	WANT("kvm_memslots", "gfn_tree.rb_node", slots_gfn_tree, .optional = true),
@@ -166,6 +171,13 @@ static const struct wanted svm_members[] = {
 	WANT("vmcb", "save.rflags", vmcb_rflags, .optional = true),
 	WANT("vmcb", "save.lstar", vmcb_lstar, .optional = true),
 	WANT("vmcb", "save.kernel_gs_base", vmcb_kernel_gs_base, .optional = true),
+};
+
+/* The same on Intel. */
+static const struct wanted vmx_members[] = {
+	WANT("vcpu_vmx", "msr_guest_kernel_gs_base", vmx_kernel_gs_base, .optional = true),
+	WANT("vcpu_vmx", "guest_uret_msrs", vmx_uret_msrs, .optional = true),
+	WANT("vmx_uret_msr", "data", vmx_uret_data, .optional = true),
 };
 
 static int load_members(struct vm_layout *layout, const struct btf *btf,
@@ -216,6 +228,8 @@ int vm_layout_load(struct vm_layout *layout, const struct btf *kvm, const struct
 		load_members(&l, vendor, svm_members, ARRAY_SIZE(svm_members));
 		if (!vm_layout_member(vendor, "vmcb", "save", &offset, &size))
 			l.vmcb_size = offset + size;
+		load_members(&l, vendor, vmx_members, ARRAY_SIZE(vmx_members));
+		l.vmx_uret_size = struct_size(vendor, "vmx_uret_msr");
 	}
 	*layout = l;
 	return 0;

@@ -35,6 +35,12 @@ struct vm_layout {
 	u32 vcpu_id;
 	u32 vcpu_pid;
 	u32 vcpu_regs;		/* vcpu->arch.regs, x86 */
+	/* since 3b4ec7dcdf89 ("KVM: x86: Add dedicated storage for guest RIP"), 7.2; before: in regs */
+	u32 vcpu_rip;
+	u32 vcpu_cr0;
+	u32 vcpu_cr3;
+	u32 vcpu_cr4;
+	u32 vcpu_efer;
 
 	/* struct pid */
 	u32 pid_nr;		/* numbers[0].nr: in the first namespace */
@@ -84,6 +90,12 @@ struct vm_layout {
 	u32 vmcb_rflags;
 	u32 vmcb_lstar;
 	u32 vmcb_kernel_gs_base;
+
+	/* struct vcpu_vmx, struct vmx_uret_msr */
+	u32 vmx_kernel_gs_base;	/* msr_guest_kernel_gs_base */
+	u32 vmx_uret_msrs;	/* array of MSRs that are the guest's until user space runs */
+	u32 vmx_uret_data;	/* the value in one of them */
+	u32 vmx_uret_size;	/* size of one */
 };
 
 /*

@@ -23,7 +23,7 @@
 
 /*
  * KVM keeps the registers by their numbers in instructions: enum kvm_reg, VCPU_REGS_RAX = 0, then
- * VCPU_REGS_RIP.
+ * VCPU_REGS_RIP, or RIP in a place of its own.
  */
 #define KVM_RIP 16
 static const u8 dwarf_number[KVM_RIP] = {
@@ -86,6 +86,7 @@ int kvm_peek_svm(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs
 {
 	const struct vm_layout *l = reader->layout;
 	u64 kvm_regs[NR_KVM_REGS], address;
+	u32 rip = l->vcpu_rip != LAYOUT_ABSENT ? l->vcpu_rip : l->vcpu_regs + KVM_RIP * 8;
 	u8 vmcb[VMCB_BYTES];
 	int err;
 
@@ -95,7 +96,8 @@ int kvm_peek_svm(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs
 	err = kernel_read_u64(reader->kernel, kvm_vcpu + l->svm_vmcb, &address);
 	err = err ?: kernel_read(reader->kernel, address, vmcb, l->vmcb_size);
 	err = err ?: kernel_read(reader->kernel, kvm_vcpu + l->vcpu_regs, kvm_regs,
-				 sizeof(kvm_regs));
+				 KVM_RIP * sizeof(*kvm_regs));
+	err = err ?: kernel_read_u64(reader->kernel, kvm_vcpu + rip, &kvm_regs[KVM_RIP]);
 	if (err)
 		return err;
 	/* With shadow paging CR3 and CR0 are KVM's own. */

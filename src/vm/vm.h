@@ -102,8 +102,19 @@ int vm_open_memory(const struct vm *vm, struct mem_process **ret);
 /*
  * The vCPU's registers as they were when it last left guest mode, for finding the guest's kernel.
  * Not for samples: nobody holds the vCPU still. -EOPNOTSUPP where they are not in memory.
+ * On Intel: what kvm_peek_vmx() finds.
  */
 int vm_host_peek_regs(struct vm_host *host, const struct vm_vcpu *vcpu, struct vcpu_regs *ret);
+
+/*
+ * Where KVM on Intel keeps of its vCPU what it does not tell of in kvm_run: offsets from the address of
+ * the struct kvm_vcpu; 0: not known, or not Intel. They hold while the vCPU's thread is in user space.
+ */
+struct vm_vmx_msrs {
+	u32 lstar;
+	u32 kernel_gs_base;
+};
+void vm_host_vmx_msrs(const struct vm_host *host, struct vm_vmx_msrs *ret);
 
 /* Why vm_host_peek_regs() cannot work on this host, a constant; NULL when it can. */
 const char *vm_host_peek_why(const struct vm_host *host);

@@ -110,16 +110,31 @@ static void add_vm(struct btf *btf, const struct ids *t, enum build_kvm_form for
 	STRUCT(btf, "kvm_svm", 0x1500, { "kvm", t->u64, 0 }, { "sev_info", sev, 0x1400 });
 }
 
-static void add_vcpu(struct btf *btf, const struct ids *t)
+static void add_vmx(struct btf *btf, const struct ids *t)
 {
-	int arch = STRUCT(btf, "kvm_vcpu_arch", 0x200,
-			  { "regs", add_array(btf, t->u64, 17), 0x10 });
+	int uret = STRUCT(btf, "vmx_uret_msr", 24, { "load_into_hardware", t->u8, 0 },
+			  { "data", t->u64, 8 }, { "mask", t->u64, 16 });
+
+	STRUCT(btf, "vcpu_vmx", 0x500, { "vcpu", t->u64, 0 },
+	       { "guest_uret_msrs", add_array(btf, uret, 7), 0x400 },
+	       { "msr_guest_kernel_gs_base", t->u64, 0x4c0 });
+}
+
+static void add_vcpu(struct btf *btf, const struct ids *t, enum build_kvm_form form)
+{
+	/* The newer form has RIP in a place of its own. */
+	int arch = form == BUILD_KVM_TREES ?
+		STRUCT(btf, "kvm_vcpu_arch", 0x200, { "regs", add_array(btf, t->u64, 16), 0x10 },
+		       { "rip", t->u64, 0xa0 }, { "cr0", t->u64, 0xb0 }, { "cr3", t->u64, 0xb8 },
+		       { "cr4", t->u64, 0xc0 }, { "efer", t->u64, 0xc8 }) :
+		STRUCT(btf, "kvm_vcpu_arch", 0x200, { "regs", add_array(btf, t->u64, 17), 0x10 });
 	int vmcb01 = STRUCT(btf, "kvm_vmcb_info", 16, { "ptr", t->pointer, 0 });
 
 	STRUCT(btf, "kvm_vcpu", 0x400, { "kvm", t->pointer, 0 }, { "vcpu_id", t->u32, 0x18 },
 	       { "pid", t->pointer, 0x60 }, { "arch", arch, 0x200 });
 	STRUCT(btf, "vcpu_svm", 0x500, { "vcpu", t->u64, 0 }, { "vmcb", t->pointer, 0x400 },
 	       { "vmcb01", vmcb01, 0x410 });
+	add_vmx(btf, t);
 }
 
 /* The save area as AMD's manual has it, appendix B: these offsets are real. */
@@ -150,7 +165,7 @@ static int build_btf(struct build_kvm *kvm)
 	add_slots(kvm->btf, &ids, kvm->form);
 	add_xarray(kvm->btf, &ids);
 	add_vm(kvm->btf, &ids, kvm->form);
-	add_vcpu(kvm->btf, &ids);
+	add_vcpu(kvm->btf, &ids, kvm->form);
 	add_vmcb(kvm->btf, &ids);
 	return 0;
 }

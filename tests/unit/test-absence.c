@@ -18,6 +18,7 @@
 	"flags\t\t: fpu svm hypervisory npt\nbugs\t:\n"
 #define AMD_VM "processor\t: 0\nvendor_id\t: AuthenticAMD\nflags\t\t: fpu hypervisor\n\n"
 #define INTEL "processor\t: 0\nvendor_id\t: GenuineIntel\nflags\t\t: fpu vmx\n"
+#define INTEL_VM "processor\t: 0\nvendor_id\t: GenuineIntel\nflags\t\t: fpu hypervisor\n"
 
 static void put(const char *dir, const char *name, const char *text)
 {
@@ -72,7 +73,8 @@ static void test_absent(void **state)
 	has(ask(AMD, NULL, NULL), "KVM is not loaded:", "firmware", "nested");
 	has(ask(NULL, NULL, NULL), "KVM is not loaded:", "firmware", "nested");
 	has(ask(AMD_VM, NULL, NULL), "KVM is not loaded:", "nested virtualization", "firmware");
-	has(ask(INTEL, NULL, NULL), "KVM is not loaded,", "Intel is not supported", "modprobe");
+	has(ask(INTEL, NULL, NULL), "KVM is not loaded:", "modprobe kvm_intel", "nested");
+	has(ask(INTEL_VM, NULL, NULL), "KVM is not loaded:", "then modprobe kvm_intel", "firmware");
 }
 
 static void test_half(void **state)
@@ -81,8 +83,9 @@ static void test_half(void **state)
 	has(ask(AMD, KVM, NULL), "KVM is loaded without its part for AMD", "firmware", "nested");
 	has(ask(AMD_VM, KVM, NULL), "KVM is loaded without its part for AMD",
 	    "nested virtualization", "firmware");
-	has(ask(INTEL, KVM, NULL), "KVM is loaded without kvm_intel", "Intel is not supported",
-	    "modprobe");
+	has(ask(INTEL, KVM, NULL), "KVM is loaded without its part for Intel", "VT-x", "nested");
+	has(ask(INTEL_VM, KVM, NULL), "KVM is loaded without its part for Intel",
+	    "nested virtualization", "firmware");
 }
 
 int main(void)

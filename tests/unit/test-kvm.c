@@ -260,6 +260,11 @@ static u64 make_svm_vcpu(u64 *ret_vmcb)
 	for (u32 i = 0; i < 17; i++)
 		build_kvm_put(&host, build_kvm_member(&host, vcpu, "kvm_vcpu", "arch.regs") + i * 8,
 			      0x1000 + i, 8);
+	if (host.form == BUILD_KVM_TREES) {
+		build_kvm_put(&host, build_kvm_member(&host, vcpu, "kvm_vcpu", "arch.regs") + 16 * 8,
+			      0xbad, 8);
+		build_kvm_put(&host, build_kvm_member(&host, vcpu, "kvm_vcpu", "arch.rip"), 0x1010, 8);
+	}
 	build_kvm_put(&host, build_kvm_member(&host, vcpu, "vcpu_svm", "vmcb01.ptr"), vmcb, 8);
 	/* The vCPU runs a guest of its own now: not the one that we are after. */
 	build_kvm_put(&host, build_kvm_member(&host, vcpu, "vcpu_svm", "vmcb"), 0x6666, 8);
@@ -332,6 +337,93 @@ static void test_peek_svm(void **state)
 	assert_int_equal(kvm_peek_svm(&host.reader, vcpu, &regs), -EFAULT);
 	host.layout.svm_vmcb = LAYOUT_ABSENT;
 	assert_int_equal(kvm_peek_svm(&host.reader, vcpu, &regs), -EOPNOTSUPP);
+	stop();
+}
+
+/* RIP behind the other registers, as it was up to 7.1. */
+static void test_peek_svm_rip(void **state)
+{
+	struct vcpu_regs regs;
+	u64 vmcb, vcpu;
+
+	(void)state;
+	start(BUILD_KVM_ARRAYS);
+	vcpu = make_svm_vcpu(&vmcb);
+	assert_int_equal(kvm_peek_svm(&host.reader, vcpu, &regs), 0);
+	assert_int_equal(regs.pc, 0x1010);
+	stop();
+}
+
+#define URET_LIST_BYTES 64
+
+/* KVM's list of such MSRs: LSTAR is the @nr-th of it; too many: none is. */
+static u64 make_uret_list(u32 nr)
+{
+	u64 list = build_kvm_alloc(&host, URET_LIST_BYTES);
+
+	build_kvm_put(&host, list, 0xc0000084, 4);
+	if (nr < URET_LIST_BYTES / 4)
+		build_kvm_put(&host, list + nr * 4, 0xc0000082, 4);
+	return list;
+}
+
+static void put_vcpu(u64 vcpu, const char *type, const char *member, u64 value)
+{
+	build_kvm_put(&host, build_kvm_member(&host, vcpu, type, member), value, 8);
+}
+
+static void test_find_lstar(void **state)
+{
+	(void)state;
+	start(BUILD_KVM_TREES);
+	assert_int_equal(kvm_vmx_find_lstar(&host.reader, make_uret_list(1)), 0x400 + 24 + 8);
+	assert_int_equal(kvm_vmx_find_lstar(&host.reader, make_uret_list(3)), 0x400 + 72 + 8);
+	assert_int_equal(kvm_vmx_find_lstar(&host.reader, make_uret_list(16)), LAYOUT_ABSENT);
+	assert_int_equal(kvm_vmx_find_lstar(&host.reader, 0), LAYOUT_ABSENT);
+	assert_int_equal(kvm_vmx_find_lstar(&host.reader, 0x5555), LAYOUT_ABSENT);
+	host.layout.vmx_uret_data = LAYOUT_ABSENT;
+	assert_int_equal(kvm_vmx_find_lstar(&host.reader, make_uret_list(1)), LAYOUT_ABSENT);
+	stop();
+}
+
+static void test_peek_vmx(void **state)
+{
+	struct vcpu_regs regs;
+	u64 vcpu;
+	u32 lstar;
+
+	(void)state;
+	start(BUILD_KVM_TREES);
+	vcpu = build_kvm_vcpu(&host, 0, 100);
+	lstar = kvm_vmx_find_lstar(&host.reader, make_uret_list(1));
+	put_vcpu(vcpu, "kvm_vcpu", "arch.cr0", 0x80050033);
+	put_vcpu(vcpu, "kvm_vcpu", "arch.cr3", 0x100a000);
+	put_vcpu(vcpu, "kvm_vcpu", "arch.cr4", 0x6b0);
+	put_vcpu(vcpu, "kvm_vcpu", "arch.efer", 0xd01);
+	put_vcpu(vcpu, "vcpu_vmx", "msr_guest_kernel_gs_base", 0xffff88803ec00000);
+	build_kvm_put(&host, vcpu + lstar, 0xffffffff81e00080, 8);
+	assert_int_equal(kvm_peek_vmx(&host.reader, vcpu, lstar, &regs), 0);
+	assert_int_equal(regs.arch, VCPU_ARCH_X86_64);
+	assert_int_equal(regs.user, 1);
+	assert_int_equal(regs.bits, 64);
+	assert_int_equal(regs.pc, 0);
+	assert_int_equal(regs.x86.cr0, 0x80050033);
+	assert_int_equal(regs.x86.cr3, 0x100a000);
+	assert_int_equal(regs.x86.cr4, 0x6b0);
+	assert_int_equal(regs.x86.efer, 0xd01);
+	assert_int_equal(regs.x86.lstar, 0xffffffff81e00080);
+	assert_int_equal(regs.x86.kernel_gs_base, 0xffff88803ec00000);
+	/* Not known is no reason to give up. */
+	host.layout.vmx_kernel_gs_base = LAYOUT_ABSENT;
+	assert_int_equal(kvm_peek_vmx(&host.reader, vcpu, LAYOUT_ABSENT, &regs), 0);
+	assert_int_equal(regs.x86.lstar, 0);
+	assert_int_equal(regs.x86.kernel_gs_base, 0);
+	put_vcpu(vcpu, "kvm_vcpu", "arch.efer", 0);
+	assert_int_equal(kvm_peek_vmx(&host.reader, vcpu, lstar, &regs), 0);
+	assert_int_equal(regs.bits, 32);
+	assert_int_equal(kvm_peek_vmx(&host.reader, 0x5555, lstar, &regs), -EFAULT);
+	host.layout.vcpu_cr3 = LAYOUT_ABSENT;
+	assert_int_equal(kvm_peek_vmx(&host.reader, vcpu, lstar, &regs), -EOPNOTSUPP);
 	stop();
 }
 
@@ -416,6 +508,9 @@ int main(void)
 		cmocka_unit_test(test_vcpus_torn),
 		cmocka_unit_test(test_confidential),
 		cmocka_unit_test(test_peek_svm),
+		cmocka_unit_test(test_peek_svm_rip),
+		cmocka_unit_test(test_find_lstar),
+		cmocka_unit_test(test_peek_vmx),
 		cmocka_unit_test(test_shadow_paging),
 		cmocka_unit_test(test_layout_member),
 		cmocka_unit_test(test_layout_unknown),
