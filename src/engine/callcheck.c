@@ -2,6 +2,7 @@
 /* Checks of user-space return addresses, with a cache of verdicts. */
 #include "engine/callcheck.h"
 
+#include "arch/arm64-call.h"
 #include "arch/x86-call.h"
 #include "base/hashmap.h"
 
@@ -44,6 +45,12 @@ void callcheck_destroy(struct callcheck *check)
 	free(check);
 }
 
+static bool is_call(const struct mmu_space *space, const u8 *before, size_t n)
+{
+	return space->arch == VCPU_ARCH_ARM64 ? arm64_call_ends_at(before, n) :
+						x86_call_ends_at(before, n);
+}
+
 /*
  * The call may start in the page before, which may be missing: then the bytes in this page must
  * do, as a call that lies wholly in it.
@@ -53,7 +60,7 @@ static int look(const struct callcheck *check, const struct mmu_space *space, gv
 	u64 in_page = ret_addr.addr & 4095;
 	struct mmu_mapping mapping;
 	u8 bytes[X86_CALL_MAX];
-	size_t size = sizeof(bytes);
+	size_t size = space->arch == VCPU_ARCH_ARM64 ? ARM64_CALL_SIZE : sizeof(bytes);
 	int err;
 
 	err = mmu_translate(space, check->mem, GVA(ret_addr.addr - 1), &mapping);
@@ -65,12 +72,12 @@ static int look(const struct callcheck *check, const struct mmu_space *space, gv
 	if (err && in_page && in_page < size) {
 		size = in_page;
 		err = mmu_read(space, check->mem, GVA(ret_addr.addr - size), bytes, size);
-		if (!err && !x86_call_ends_at(bytes, size))
+		if (!err && !is_call(space, bytes, size))
 			return -EFAULT;
 	}
 	if (err)
 		return -EFAULT;
-	return x86_call_ends_at(bytes, size) ? 0 : -EBADMSG;
+	return is_call(space, bytes, size) ? 0 : -EBADMSG;
 }
 
 int callcheck_user(struct callcheck *check, const struct mmu_space *space, gva_t ret_addr, u64 now)

@@ -56,7 +56,7 @@ static void expression_add(struct cfi_expression *e, struct cursor *c, s64 value
 
 static void expression_step(struct cfi_expression *e, struct cursor *c, u8 op)
 {
-	if (op >= DW_OP_breg0 && op <= DW_OP_breg15) {
+	if (op >= DW_OP_breg0 && op <= DW_OP_breg31) {
 		if (e->has_base)
 			cursor_fail(c, -EOPNOTSUPP);
 		e->has_base = true;

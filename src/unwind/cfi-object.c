@@ -61,7 +61,8 @@ static int check_header(const struct file *file)
 {
 	const Elf64_Ehdr *header = &file->header;
 
-	if (header->e_machine != (file->is_32 ? EM_386 : EM_X86_64))
+	if (header->e_machine != (file->is_32 ? EM_386 : EM_X86_64) &&
+	    (file->is_32 || header->e_machine != EM_AARCH64))
 		return -EOPNOTSUPP;
 	if (header->e_phnum && header->e_phentsize != ELF_SIZE(file->is_32, Phdr))
 		return -EBADMSG;
@@ -142,6 +143,7 @@ static void set_section(const struct file *file, u64 offset, u64 size, u64 addre
 	ret->address = address;
 	ret->image = file->bytes.image;
 	ret->is_32 = file->is_32;
+	ret->is_arm64 = file->header.e_machine == EM_AARCH64;
 }
 
 /* What the segment at @address has in the file from there on. */
@@ -222,6 +224,7 @@ static int unpack(struct cfi_object *object, const struct file *file, unsigned i
 		object->debug_frame.data = object->debug_copy;
 		object->debug_frame.size = data->d_size;
 		object->debug_frame.is_32 = file->is_32;
+		object->debug_frame.is_arm64 = file->header.e_machine == EM_AARCH64;
 	}
 	elf_end(elf);
 	return err;

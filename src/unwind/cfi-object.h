@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Where an ELF file of x86-64 or i386 has its call frame information. Used by cfi-table.c only.
+ * Where an ELF file of x86-64, i386 or arm64 has its call frame information. Used by cfi-table.c
+ * only.
  */
 #ifndef UNWIND_CFI_OBJECT_H
 #define UNWIND_CFI_OBJECT_H

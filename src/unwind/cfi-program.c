@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * DWARF call frame information of x86-64 and i386. Facts: DWARF 5, 6.4, for records and
+ * DWARF call frame information of x86-64, i386 and arm64. Facts: DWARF 5, 6.4, for records and
  * instructions; the Linux Standard Base 5.0, 10.5 and 10.6, for what .eh_frame does differently;
- * the psABIs, x86-64's 3.6 and 4.2.4 and i386's 2.4 and 2.5.1, for registers.
+ * the psABIs, x86-64's 3.6 and 4.2.4 and i386's 2.4 and 2.5.1, and "DWARF for the Arm 64-bit
+ * Architecture" (AADWARF64) for registers.
  */
 #include "unwind/cfi-program.h"
 
@@ -14,6 +15,13 @@
 #define MAX_RECORD (1U << 20)	/* bytes of one FDE in a file with holes */
 #define MAX_AUGMENTATION 16	/* bytes of the string */
 #define MAX_REMEMBERED 8	/* nested DW_CFA_remember_state; compilers nest two */
+
+/* AADWARF64 4.1 and 4.4: whether the return address is signed, which is seen in it. */
+#define AARCH64_NEGATE_RA_STATE_WITH_PC 0x2c
+#define AARCH64_NEGATE_RA_STATE 0x2d
+
+/* From SP to the registers in the frame of a signal: struct rt_sigframe, arch/arm64. */
+#define AARCH64_SIGCONTEXT_REGS 312
 
 struct record {
 	u64 id_at, body, next;	/* offsets */
@@ -163,6 +171,12 @@ int cfi_record_find(const struct cfi_section *section, u64 offset, u64 *ret_next
 	return kind;
 }
 
+/* How many registers have a number, the return address apart. */
+static u64 nr_gprs(const struct run *run)
+{
+	return run->section->is_arm64 ? VCPU_NR_GPRS : CFI_REG_RA;
+}
+
 /* A register by the file's number; CFI_NR_REGS: one that nobody asks for. */
 static u64 reg_number(const struct cfi_section *section, u64 reg)
 {
@@ -203,7 +217,7 @@ static void set_cfa(struct run *run, u64 base, s64 offset)
 	struct cfi_state *state = &run->state;
 
 	state->cfa_add = 0;
-	if (base >= CFI_REG_RA || offset != (s32)offset) {
+	if (base >= nr_gprs(run) || offset != (s32)offset) {
 		cursor_fail(&run->c, -EOPNOTSUPP);
 		return;
 	}
@@ -318,7 +332,7 @@ static void set_register_rule(struct run *run)
 {
 	u64 reg = read_reg(run), from = read_reg(run);
 
-	if (from < CFI_REG_RA)
+	if (from < nr_gprs(run))
 		set_reg(&run->state, reg, CFI_REG_OFFSET, from, 0);
 	else
 		set_reg(&run->state, reg, CFI_UNKNOWN, 0, 0);
@@ -388,6 +402,47 @@ static void fill_call_row(const struct cfi_state *state, bool is_32, struct cfi_
 		copy_rule(&state->reg[saved[i]], &row->saved[i]);
 }
 
+/*
+ * The code that a signal's handler returns to says that a frame record lies at its x29, and says
+ * so, too, of nothing else: that is the kernel's, in the frame with all of the registers
+ * (arch/arm64/kernel/vdso/sigreturn.S, setup_sigframe()).
+ */
+static bool is_sigreturn(const struct cfi_state *state)
+{
+	const struct cfi_rule *fp = &state->reg[ARM64_FP], *lr = &state->reg[ARM64_LR];
+
+	return state->cfa.kind == CFI_REG_OFFSET && state->cfa.reg == ARM64_FP &&
+	       !state->cfa.offset && fp->kind == CFI_AT_CFA && !fp->offset &&
+	       lr->kind == CFI_AT_CFA && lr->offset == 8;
+}
+
+/* x29 and x30 are all that callers' frames take: CFAs count from x29 or SP. */
+static void make_arm64_row(const struct run *run, struct cfi_row *row)
+{
+	const struct cfi_state *state = &run->state;
+	u8 ra = state->reg[ARM64_LR].kind, cfa = state->cfa.kind;
+
+	row->interrupted = run->cie->is_signal;
+	if (ra == CFI_UNDEFINED) {
+		row->kind = CFI_ROW_END;
+	} else if (is_sigreturn(state)) {
+		row->kind = CFI_ROW_SIGCONTEXT;
+		row->regs.kind = CFI_REG_OFFSET;
+		row->regs.reg = ARM64_SP;
+		row->regs.offset = AARCH64_SIGCONTEXT_REGS;
+	} else if (ra == CFI_UNKNOWN || cfa == CFI_UNDEFINED || cfa == CFI_UNKNOWN) {
+		row->kind = CFI_ROW_UNDEFINED;
+	} else {
+		row->kind = CFI_ROW_CALL;
+		row->cfa.kind = state->cfa.kind;
+		row->cfa.reg = state->cfa.reg;
+		row->cfa.offset = state->cfa.offset;
+		row->cfa_add = state->cfa_add;
+		copy_rule(&state->reg[ARM64_LR], &row->ra);
+		copy_rule(&state->reg[ARM64_FP], &row->bp);
+	}
+}
+
 /* Rows are compared as bytes: padding has to be zero. */
 static void make_row(const struct run *run, struct cfi_row *row)
 {
@@ -395,6 +450,10 @@ static void make_row(const struct run *run, struct cfi_row *row)
 	u8 ra = state->reg[CFI_REG_RA].kind, cfa = state->cfa.kind;
 
 	memset(row, 0, sizeof(*row));
+	if (run->section->is_arm64) {
+		make_arm64_row(run, row);
+		return;
+	}
 	row->interrupted = run->cie->is_signal;
 	if (ra == CFI_UNDEFINED)
 		row->kind = CFI_ROW_END;
@@ -561,6 +620,11 @@ static void step_other(struct run *run, u8 op)
 	case DW_CFA_GNU_args_size:
 		cursor_uleb128(c);
 		break;
+	case AARCH64_NEGATE_RA_STATE:
+	case AARCH64_NEGATE_RA_STATE_WITH_PC:
+		if (!run->section->is_arm64)
+			cursor_fail(c, -EOPNOTSUPP);
+		break;
 	default:
 		cursor_fail(c, -EOPNOTSUPP);
 	}
@@ -594,6 +658,14 @@ static int run_all(struct run *run)
 }
 
 /* What is so where nothing is said: callee-saved registers are as they are, others lost. */
+static void state_init_arm64(struct cfi_state *state)
+{
+	memset(state, 0, sizeof(*state));
+	state->cfa.kind = CFI_UNDEFINED;
+	for (unsigned int i = 0; i < CFI_NR_REGS; i++)
+		state->reg[i].kind = i >= 19 && i <= ARM64_LR ? CFI_SAME : CFI_UNDEFINED;
+}
+
 static void state_init(struct cfi_state *state, bool is_32)
 {
 	const u8 *saved = is_32 ? cfi_saved_32 : cfi_saved_64;
@@ -628,6 +700,9 @@ static void read_augmentation(struct cursor *c, const struct cfi_section *sectio
 		break;
 	case 'S':
 		cie->is_signal = true;
+		break;
+	case 'B':	/* arm64: return addresses are signed with the other key */
+	case 'G':	/* arm64: stacks are tagged */
 		break;
 	default:
 		cursor_fail(c, -EOPNOTSUPP);
@@ -681,7 +756,7 @@ static int read_cie_head(struct cursor *c, const struct cfi_section *section, u6
 	ra = version == 1 ? cursor_u8(c) : cursor_uleb128(c);
 	if (cursor_error(c))
 		return cursor_error(c);
-	if (reg_number(section, ra) != CFI_REG_RA)
+	if (reg_number(section, ra) != (section->is_arm64 ? ARM64_LR : CFI_REG_RA))
 		return -EOPNOTSUPP;
 	return read_augmentations(c, section, letters, address, cie);
 }
@@ -724,7 +799,10 @@ int cfi_cie_read(const struct cfi_section *section, u64 offset, u64 *budget, str
 	if (err)
 		return err;
 	run_init(&run, section, rec.body + cursor_offset(&c), cursor_left(&c), &cie, budget);
-	state_init(&run.state, section->is_32);
+	if (section->is_arm64)
+		state_init_arm64(&run.state);
+	else
+		state_init(&run.state, section->is_32);
 	err = run_all(&run);
 	if (err)
 		return inside_record(err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * DWARF call frame information of x86-64 and i386: the records of .eh_frame and .debug_frame, and
- * the programs in them, run into rows. The bytes may be a guest's: all is checked, and what lies in
- * a hole of the file (-ENODATA) is told from what is wrong (-EBADMSG).
+ * DWARF call frame information of x86-64, i386 and arm64: the records of .eh_frame and
+ * .debug_frame, and the programs in them, run into rows. The bytes may be a guest's: all is
+ * checked, and what lies in a hole of the file (-ENODATA) is told from what is wrong (-EBADMSG).
  *
- * Registers are known by their x86-64 numbers in everything that comes out of here, those of i386
- * too: ESP is X86_RSP.
+ * Registers of i386 are known by their x86-64 numbers in everything that comes out of here: ESP is
+ * X86_RSP.
  */
 #ifndef UNWIND_CFI_PROGRAM_H
 #define UNWIND_CFI_PROGRAM_H
@@ -14,8 +14,8 @@
 #include "objfile/file-image.h"
 #include "unwind/cfi.h"
 
-#define CFI_NR_REGS 17		/* the general ones and the return address */
-#define CFI_REG_RA 16
+#define CFI_NR_REGS 32		/* the general ones; on x86-64 the return address behind them */
+#define CFI_REG_RA 16		/* x86-64; arm64: ARM64_LR */
 
 /* Beside enum cfi_rule_kind, in a struct cfi_state. */
 #define CFI_UNKNOWN 0xfe	/* what no rule here can say */
@@ -35,6 +35,7 @@ struct cfi_section {
 	bool is_debug;			/* .debug_frame */
 	bool is_sframe;
 	bool is_32;			/* of i386: addresses have 4 bytes */
+	bool is_arm64;
 };
 
 /* The rules at one address. */

@@ -41,7 +41,7 @@ static inline enum cfi_value_kind cfi_rule_value(const struct cfi_rule *rule, co
 {
 	bool of_reg = rule->kind == CFI_REG_OFFSET || rule->kind == CFI_AT_REG;
 
-	if (of_reg && (rule->reg > X86_R15 || !(known & 1U << rule->reg)))
+	if (of_reg && (rule->reg >= VCPU_NR_GPRS || !(known & 1U << rule->reg)))
 		return CFI_VALUE_NONE;
 	if (!of_reg && rule->kind != CFI_CFA_OFFSET && rule->kind != CFI_AT_CFA)
 		return CFI_VALUE_NONE;

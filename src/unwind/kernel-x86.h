@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kernel part of a chain on x86-64. Used by unwind.c only. */
+/* The kernel part of a chain on x86-64. Used by unwind.c and kernel-arm64.h only. */
 #ifndef UNWIND_KERNEL_X86_H
 #define UNWIND_KERNEL_X86_H
 

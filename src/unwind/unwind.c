@@ -4,8 +4,11 @@
 
 #include <string.h>
 
+#include "arch/arm64-regs.h"
 #include "arch/x86-regs.h"
+#include "unwind/kernel-arm64.h"
 #include "unwind/kernel-x86.h"
+#include "unwind/user-arm64.h"
 #include "unwind/user-x86.h"
 
 static unsigned int max_frames(const struct unwinder *unwinder)
@@ -50,12 +53,22 @@ static enum stop_reason add_kernel_part(const struct unwinder *unwinder,
 
 	if (stop == STOP_NONE && kernel_unknown(unwinder, wire))
 		stop = STOP_NO_KERNEL;
-	if (stop == STOP_NONE && (wire->regs.arch != VCPU_ARCH_X86_64 || wire->regs.bits != 64))
+	if (stop == STOP_NONE && wire->regs.bits != 64)
 		stop = STOP_UNSUPPORTED;
-	if (stop == STOP_NONE)
+	if (stop == STOP_NONE && wire->regs.arch == VCPU_ARCH_ARM64)
+		return unwind_kernel_arm64(unwinder, sample, max_frames(unwinder), chain, end);
+	if (stop == STOP_NONE && wire->regs.arch == VCPU_ARCH_X86_64)
 		return unwind_kernel_x86(unwinder, sample, max_frames(unwinder), chain, end);
+	if (stop == STOP_NONE)
+		stop = STOP_UNSUPPORTED;
 	add_frame(chain, wire->regs.pc, FRAME_KERNEL, FRAME_F_INTERRUPTED);
 	return stop;
+}
+
+/* A return address that capture walked to is as it was on the stack, signed perhaps. */
+static u64 walked_ip(const struct wire_sample *wire, u64 ip)
+{
+	return wire->regs.arch == VCPU_ARCH_ARM64 ? arm64_strip(ip, wire->regs.arm64.tcr) : ip;
 }
 
 /* Those that capture walked, from number @first on. */
@@ -67,7 +80,7 @@ static enum stop_reason add_user_frames(const struct unwinder *unwinder,
 	const struct wire_sample *wire = sample->wire;
 
 	for (unsigned int i = first; i < wire->nr_user_frames; i++) {
-		u64 ip = sample->user_frames[i];
+		u64 ip = walked_ip(wire, sample->user_frames[i]);
 		u8 flags = FRAME_F_RETURN;
 		int err = 0;
 
@@ -126,8 +139,9 @@ static u32 find_splice(const struct sample *sample, const struct chain *chain, u
 
 		if (nr < SPLICE_FRAMES + missed || next > sample->wire->nr_user_frames)
 			continue;
-		while (matched < SPLICE_FRAMES && sample->user_frames[next - 1 - matched] ==
-							  chain->frames[chain->nr - 1 - matched].ip)
+		while (matched < SPLICE_FRAMES &&
+		       walked_ip(sample->wire, sample->user_frames[next - 1 - matched]) ==
+			       chain->frames[chain->nr - 1 - matched].ip)
 			matched++;
 		if (matched == SPLICE_FRAMES)
 			return next;
@@ -168,7 +182,11 @@ static enum stop_reason add_user_chain(const struct unwinder *unwinder,
 	u32 nr = chain->nr, splice = 0;
 
 	if (start->by_rule) {
-		stop = unwind_user_x86(unwinder, sample, &start->regs, max_frames(unwinder), chain);
+		stop = sample->wire->regs.arch == VCPU_ARCH_ARM64 ?
+			       unwind_user_arm64(unwinder, sample, &start->regs,
+						 max_frames(unwinder), chain) :
+			       unwind_user_x86(unwinder, sample, &start->regs,
+					       max_frames(unwinder), chain);
 		if (stop == STOP_STACK_CUT && start->walked)
 			splice = find_splice(sample, chain, nr);
 		if (splice)
@@ -201,6 +219,11 @@ static void add_user_part(const struct unwinder *unwinder, const struct sample *
 	chain->user_stop = add_user_chain(unwinder, sample, start, chain);
 }
 
+static u32 all_gprs(u8 arch)
+{
+	return arch == VCPU_ARCH_ARM64 ? UINT32_MAX : USER_ALL_GPRS;
+}
+
 /* Sampled in user mode: all registers are the vCPU's. */
 static void add_user_part_only(const struct unwinder *unwinder, const struct sample *sample,
 			       struct chain *chain)
@@ -209,10 +232,11 @@ static void add_user_part_only(const struct unwinder *unwinder, const struct sam
 	struct user_start start = {
 		.pc = regs->pc,
 		.walked = true,
-		.by_rule = regs->arch == VCPU_ARCH_X86_64 && regs->bits >= 32,
+		.by_rule = regs->bits == 64 ||
+			   (regs->arch == VCPU_ARCH_X86_64 && regs->bits == 32),
 		.regs = {
 			.pc = regs->pc,
-			.known = USER_ALL_GPRS,
+			.known = all_gprs(regs->arch),
 			.is_32 = regs->bits == 32,
 		},
 	};
@@ -224,7 +248,20 @@ static void add_user_part_only(const struct unwinder *unwinder, const struct sam
 /* entry_SYSCALL_64 and its way out, which is the same function; it starts at MSR_LSTAR. */
 static bool in_syscall_entry(const struct wire_sample *wire)
 {
-	return wire->regs.pc - wire->regs.x86.lstar < 0x1000;
+	return wire->regs.arch == VCPU_ARCH_X86_64 && wire->regs.pc - wire->regs.x86.lstar < 0x1000;
+}
+
+/* On arm64 the processor keeps it for entry code that has not stored it yet. */
+static bool has_exception_pc(const struct wire_sample *wire)
+{
+	return wire->regs.arch == VCPU_ARCH_ARM64 && wire->regs.arm64.elr_el1 &&
+	       !(wire->regs.arm64.elr_el1 >> 55);
+}
+
+/* The stack pointer among the general registers. */
+static unsigned int sp_number(const struct wire_sample *wire)
+{
+	return wire->regs.arch == VCPU_ARCH_ARM64 ? ARM64_SP : X86_RSP;
 }
 
 /*
@@ -242,8 +279,10 @@ static u64 find_user_pc(const struct wire_sample *wire, const struct kernel_end 
 		pc = end->user.pc;
 	else if (pc && end->at_entry && in_syscall_entry(wire))
 		pc = wire->regs.gpr[X86_RCX];
+	else if (pc && end->at_entry && has_exception_pc(wire))
+		pc = wire->regs.arm64.elr_el1;
 	*ret_stale = pc != wire->user_pc ||
-		     (end->user_regs && wire->user_sp != end->user.gpr[X86_RSP]);
+		     (end->user_regs && wire->user_sp != end->user.gpr[sp_number(wire)]);
 	return pc;
 }
 
@@ -267,14 +306,14 @@ static bool find_user_regs(const struct sample *sample, const struct kernel_end 
 {
 	const struct wire_sample *wire = sample->wire;
 
-	if (wire->regs.arch != VCPU_ARCH_X86_64)
-		return false;
 	if (end->user_regs) {
 		*regs = end->user;
-		return true;
+		return wire->regs.arch == VCPU_ARCH_X86_64 || !regs->is_32;
 	}
 	if (pc != wire->user_pc)
 		return false;
+	if (wire->regs.arch == VCPU_ARCH_ARM64)
+		return user_arm64_find_pt_regs(sample, regs);
 	if (wire->regs.gpr[X86_RSP] == wire->user_sp) {
 		memcpy(regs->gpr, wire->regs.gpr, sizeof(regs->gpr));
 		regs->pc = pc;

@@ -14,8 +14,8 @@
 /* Where user mode was left. */
 struct user_regs {
 	u64 pc;
-	u64 gpr[USER_NR_GPRS];	/* by DWARF number */
-	u32 known;		/* bit n: gpr[n] holds; RSP always does */
+	u64 gpr[VCPU_NR_GPRS];	/* by DWARF number */
+	u32 known;		/* bit n: gpr[n] holds; the stack pointer always does */
 	bool is_32;		/* of a 32-bit program */
 };
 

@@ -35,9 +35,9 @@ void build_cfi_cie(struct build_cfi *build, const char *augmentation, const u8 *
 	put_u32(frame, 0);
 	put_u8(frame, 1);
 	strbuf_add(frame, augmentation, strlen(augmentation) + 1);
-	put_uleb128(frame, 1);
+	put_uleb128(frame, build->is_arm64 ? 4 : 1);
 	put_u8(frame, build->is_32 ? 0x7c : 0x78);	/* -4, -8 */
-	put_u8(frame, build->is_32 ? 8 : 16);
+	put_u8(frame, build->is_arm64 ? 30 : build->is_32 ? 8 : 16);
 	if (*augmentation == 'z') {
 		put_uleb128(frame, 1);
 		put_u8(frame, ENCODING);
@@ -63,13 +63,14 @@ void build_cfi_fde(struct build_cfi *build, u64 start, u64 length, const u8 *pro
 	end_record(build, at);
 }
 
-static void add_headers(struct strbuf *out, u64 size, u64 hdr, u64 hdr_size, u64 sframe_size)
+static void add_headers(struct strbuf *out, u16 machine, u64 size, u64 hdr, u64 hdr_size,
+			u64 sframe_size)
 {
 	Elf64_Ehdr header = {
 		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 			     EV_CURRENT },
 		.e_type = ET_DYN,
-		.e_machine = EM_X86_64,
+		.e_machine = machine,
 		.e_version = EV_CURRENT,
 		.e_phoff = sizeof(header),
 		.e_ehsize = sizeof(header),
@@ -172,7 +173,8 @@ void build_cfi_file(const struct build_cfi *build, struct strbuf *out)
 	if (build->is_32)
 		add_headers_32(out, size, hdr, hdr_size);
 	else
-		add_headers(out, size, hdr, hdr_size, build->sframe.len);
+		add_headers(out, build->is_arm64 ? EM_AARCH64 : EM_X86_64, size, hdr, hdr_size,
+			    build->sframe.len);
 	strbuf_add(out, build->frame.data, build->frame.len);
 	put_u32(out, 0);
 	put_align(out, 8);

@@ -25,6 +25,7 @@ struct build_cfi {
 	} fdes[BUILD_CFI_MAX_FDES];
 	bool no_hdr;			/* it has no table of functions */
 	bool is_32;			/* of i386; set before anything is added */
+	bool is_arm64;			/* the same */
 	struct strbuf sframe;		/* .sframe, made for its place; empty: none */
 };
 
@@ -34,8 +35,9 @@ struct build_cfi {
 /* What every compiler begins with: CFA is RSP + 8, the return address below it. */
 #define BUILD_CFI_START CFI(0x0c, 7, 8, 0x90, 1)
 #define BUILD_CFI_START_32 CFI(0x0c, 4, 4, 0x88, 1)	/* ESP + 4 */
+#define BUILD_CFI_START_ARM64 CFI(0x0c, 31, 0)		/* SP */
 
-/* "zR", "zRS" or hostile; factors 1 and -8, or -4. Later FDEs are of this CIE. */
+/* "zR", "zRS" or hostile; factors 1 (arm64: 4) and -8, or -4. Later FDEs are of this CIE. */
 void build_cfi_cie(struct build_cfi *build, const char *augmentation, const u8 *program,
 		   size_t size);
 void build_cfi_fde(struct build_cfi *build, u64 start, u64 length, const u8 *program, size_t size);

@@ -267,6 +267,64 @@ static void test_i386_signal(void **state)
 	build_cfi_deinit(&build);
 }
 
+/* paciasp; stp x29, x30, [sp, #-32]!; mov x29, sp; …; ldp x29, x30, [sp], #32; autiasp; ret */
+static void test_arm64(void **state)
+{
+	struct build_cfi build = { .is_arm64 = true };
+	struct cfi_table *table;
+	struct cfi_row row;
+
+	(void)state;
+	build_cfi_cie(&build, "zRB", BUILD_CFI_START_ARM64);
+	build_cfi_fde(&build, TEXT, 0x40,
+		      CFI(0x41, 0x2d, 0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3, 0x41, 0x0d, 29, 0x45, 0xde,
+			  0xdd, 0x0c, 31, 0, 0x41, 0x2d));
+	build_cfi_fde(&build, TEXT + 0x40, 0x10, CFI(0x07, 30));
+	/* __kernel_rt_sigreturn: a record at x29, and the kernel's frame at SP. */
+	build_cfi_fde(&build, TEXT + 0x50, 0x10, CFI(0x0c, 29, 0, 0x9d, 0, 0x11, 30, 0x7f));
+	table = make_table(&build, 0);
+	for (unsigned int at = 0; at < 8; at += 4) {
+		row = find(table, TEXT + at);
+		assert_int_equal(row.kind, CFI_ROW_CALL);
+		assert_rule(&row.cfa, CFI_REG_OFFSET, ARM64_SP, 0);
+		assert_rule(&row.ra, CFI_SAME, 0, 0);
+		assert_rule(&row.bp, CFI_SAME, 0, 0);
+	}
+	row = find(table, TEXT + 8);
+	assert_rule(&row.cfa, CFI_REG_OFFSET, ARM64_SP, 32);
+	assert_rule(&row.ra, CFI_AT_CFA, 0, -24);
+	assert_rule(&row.bp, CFI_AT_CFA, 0, -32);
+	row = find(table, TEXT + 12);
+	assert_rule(&row.cfa, CFI_REG_OFFSET, ARM64_FP, 32);
+	row = find(table, TEXT + 0x20);
+	assert_rule(&row.cfa, CFI_REG_OFFSET, ARM64_SP, 0);
+	assert_rule(&row.ra, CFI_SAME, 0, 0);
+	assert_rule(&row.bp, CFI_SAME, 0, 0);
+	assert_int_equal(find(table, TEXT + 0x40).kind, CFI_ROW_END);
+	row = find(table, TEXT + 0x50);
+	assert_int_equal(row.kind, CFI_ROW_SIGCONTEXT);
+	assert_rule(&row.regs, CFI_REG_OFFSET, ARM64_SP, 312);
+	cfi_table_destroy(table);
+	build_cfi_deinit(&build);
+}
+
+/* Instructions and registers of arm64 are none of x86's. */
+static void test_arm64_only(void **state)
+{
+	struct build_cfi build = { 0 };
+	struct cfi_table *table;
+
+	(void)state;
+	build_cfi_cie(&build, "zR", BUILD_CFI_START);
+	build_cfi_fde(&build, TEXT, 0x40, CFI(0x2d));
+	build_cfi_fde(&build, TEXT + 0x40, 0x40, CFI(0x0c, 29, 16));
+	table = make_table(&build, 0);
+	assert_int_equal(find(table, TEXT).kind, CFI_ROW_UNDEFINED);
+	assert_int_equal(find(table, TEXT + 0x40).kind, CFI_ROW_UNDEFINED);
+	cfi_table_destroy(table);
+	build_cfi_deinit(&build);
+}
+
 /* Records that are wrong cost themselves and nothing else. */
 static void test_hostile_programs(void **state)
 {
@@ -381,7 +439,7 @@ static void test_not_elf(void **state)
 		int err;
 	} changes[] = {
 		{ 0, 1, -EBADMSG }, { 4, 1, -EOPNOTSUPP }, { 5, 2, -EOPNOTSUPP },
-		{ 18, 183, -EOPNOTSUPP }, { 54, 1, -EBADMSG }, { 57, 2, -E2BIG },
+		{ 18, EM_ARM, -EOPNOTSUPP }, { 54, 1, -EBADMSG }, { 57, 2, -E2BIG },
 		{ 56, 1, -ENOENT },	/* one segment, the code */
 		{ 33, 0xff, -ENODATA },	/* segments' headers outside */
 	};
@@ -854,6 +912,8 @@ int main(void)
 		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_i386),
 		cmocka_unit_test(test_i386_signal),
+		cmocka_unit_test(test_arm64),
+		cmocka_unit_test(test_arm64_only),
 		cmocka_unit_test(test_hostile_programs),
 		cmocka_unit_test(test_hostile_cies),
 		cmocka_unit_test(test_places),

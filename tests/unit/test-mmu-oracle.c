@@ -326,8 +326,10 @@ static u64 random_address(struct world *world)
 {
 	const struct format *format = world->format;
 	u64 gva = random64(world) & low_bits(format->bits);
-	bool upper = format->mode == MMU_MODE_ARM64 ? random64(world) & 1 :
-						      format->bits > 32 && gva >> (format->bits - 1);
+	bool upper = format->bits > 32 && gva >> (format->bits - 1);
+
+	if (format->mode == MMU_MODE_ARM64)
+		upper = random64(world) & 1;
 
 	return upper ? gva | ~low_bits(format->bits) : gva;
 }

@@ -451,7 +451,7 @@ static void test_not_walked(void **state)
 	w.sample.wire.regs.bits = 32;
 	assert_not_walked(&w, STOP_UNSUPPORTED);
 	w.sample.wire.regs.bits = 64;
-	w.sample.wire.regs.arch = VCPU_ARCH_ARM64;
+	w.sample.wire.regs.arch = VCPU_ARCH_NONE;
 	assert_not_walked(&w, STOP_UNSUPPORTED);
 	w.sample.wire.regs.arch = VCPU_ARCH_X86_64;
 	w.sample.wire.nr_stacks = 0;
