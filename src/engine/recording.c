@@ -15,6 +15,15 @@
 #include "perfdata/note.h"
 #include "unwind/unwind.h"
 
+/* Guests are of their host's architecture. */
+#ifdef __aarch64__
+#define HOST_ARCH "aarch64"
+#define HOST_MACHINE EM_AARCH64
+#else
+#define HOST_ARCH "x86_64"
+#define HOST_MACHINE EM_X86_64
+#endif
+
 #define NO_TASK_PID 0xffffffffU	/* perf prints it as -1 */
 
 #define MAX_MODULES 65536	/* records of modules: a guest can move its own about */
@@ -120,7 +129,7 @@ static int create_writer(const struct recording_options *options, struct perfdat
 		calloc(MAX(options->nr_events, 1U), sizeof(*events));
 	struct perfdata_writer_options writer_options = {
 		.hostname = options->name,
-		.arch = "x86_64",
+		.arch = HOST_ARCH,
 		.cmdline = options->cmdline,
 		.nr_cpus = options->nr_vcpus,
 		.total_mem_kb = options->memory / 1024,
@@ -325,14 +334,17 @@ static void set_space(struct recording *recording, const struct wire_sample *wir
 }
 
 /*
- * The system-call entry lies in the kernel's text for as long as that kernel runs. Firmware and
- * early boot have none yet.
+ * The system-call entry, on arm64 the exception vectors, lie in the kernel's text for as long as
+ * that kernel runs. Firmware and early boot have none yet.
  */
 static bool is_foreign(const struct recording *recording, const struct wire_sample *wire)
 {
 	const struct guest_kernel *kernel = guest_kernel(recording->guest);
-	u64 entry = wire->regs.x86.lstar;
+	bool arm64 = wire->regs.arch == VCPU_ARCH_ARM64;
+	u64 entry = arm64 ? wire->regs.arm64.vbar : wire->regs.x86.lstar;
 
+	if (arm64 && wire->flags & WIRE_F_USER)	/* a copy of the vectors, perhaps */
+		return false;
 	return entry >> 63 && (entry < kernel->start.addr || entry >= kernel->text_end.addr);
 }
 
@@ -551,7 +563,7 @@ static int store_module(struct symcache *cache, const char *release,
 		.symbols = module->symbols,
 		.start = module->start.addr,
 		.size = module->size,
-		.machine = EM_X86_64,
+		.machine = HOST_MACHINE,
 		.build_id = build_id_make(module->build_id.data, module->build_id.size),
 	};
 

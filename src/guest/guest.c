@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "arch/arm64-call.h"
+#include "arch/arm64-frame.h"
 #include "arch/x86-call.h"
 #include "base/errors.h"
 #include "base/log.h"
@@ -22,8 +24,14 @@
 /* With page-table isolation the user's table lies this far behind the kernel's. */
 #define X86_PTI_USER_ROOT 0x1000ULL
 
+/* On arm64 tramp_pg_dir, which then is in TTBR1 in user mode, is two tables before the kernel's. */
+#define ARM64_PTI_TABLES 2
+
 /* hdr.pref_address in struct boot_params: where the kernel was linked to run, physical. */
 #define BOOT_PARAMS_PREF_ADDRESS 0x258
+
+/* Bytes of a function that are looked through for its frame record. */
+#define ARM64_FUNCTION_MAX (TEXT_MAX - ARM64_FRAME_AHEAD * sizeof(u32))
 
 struct lazy_symbols {
 	const struct symtab *symtab;	/* of the build, at this guest's address; NULL: not yet */
@@ -39,6 +47,7 @@ struct guest {
 	struct modules modules;
 	struct text text;
 	u64 inittext_start, inittext_end;
+	u64 modules_head;	/* where the kernel has no symbol for it; 0: not found yet */
 };
 
 int guest_create(const struct mem_reader *mem, struct guest_cache *cache, struct guest **ret)
@@ -84,7 +93,7 @@ static int parse_image(struct guest *guest, struct image *image, const struct mm
 	if (image->missing)
 		log_debug("guest: %llu of the kernel image's %llu bytes are not there",
 			  (unsigned long long)image->missing, (unsigned long long)image->size);
-	err = kernel_build_create(image, ret, ret_why);
+	err = kernel_build_create(image, space->arch, ret, ret_why);
 	if (!err && guest->cache && cache_add(guest->cache, image, *ret))
 		log_debug("guest: the kernel could not be kept in the cache");
 	image_deinit(image);
@@ -109,6 +118,36 @@ static int find_kernel(struct guest *guest, const struct mmu_space *space, u64 h
 }
 
 /*
+ * arm64's image begins 64 KiB before what is mapped of it. Of kernels before 5.11 all is mapped:
+ * their symbols say so.
+ */
+static int find_kernel_arm64(struct guest *guest, const struct mmu_space *space, u64 hint,
+			     struct image *image, struct kernel_build **ret, const char **ret_why)
+{
+	int err = image_find_arm64(space, guest->mem, hint, image);
+
+	if (err) {
+		*ret_why = err == -ENOENT ? "no kernel image is mapped around that address" :
+					    "the guest's page tables cannot be read";
+		return err;
+	}
+	for (u64 head = IMAGE_ARM64_HEAD;; head = 0) {
+		struct image with_head = { .start = image->start - head,
+					   .size = image->size + head };
+
+		if (guest->cache &&
+		    !cache_find(guest->cache, &with_head, space, guest->mem, ret))
+			err = 0;
+		else
+			err = parse_image(guest, &with_head, space, ret, ret_why);
+		if (err != -ENOENT || !head) {
+			*image = with_head;
+			return err;
+		}
+	}
+}
+
+/*
  * The page tables of the process that happened to run may go away with it; the kernel's own do
  * not. They are used when they map the same kernel.
  */
@@ -119,6 +158,8 @@ static void choose_space(struct guest *guest, const struct mmu_space *space, u64
 	struct mmu_mapping at, same;
 
 	guest->space = *space;
+	if (space->arch == VCPU_ARCH_ARM64)	/* TTBR1 is the kernel's own */
+		return;
 	if (!table || mmu_translate(space, guest->mem, GVA(table), &at))
 		return;
 	own.root = at.gpa.addr;
@@ -189,7 +230,36 @@ static bool is_long_mode(const struct mmu_space *space)
 {
 	u8 mode = space->mode & ~MMU_MODE_F_NO_NX;
 
-	return mode == MMU_MODE_X86_4LEVEL || mode == MMU_MODE_X86_5LEVEL;
+	return mode == MMU_MODE_X86_4LEVEL || mode == MMU_MODE_X86_5LEVEL ||
+	       mode == MMU_MODE_ARM64;
+}
+
+static int identify_x86(struct guest *guest, const struct vcpu_regs *regs,
+			struct mmu_space *space, struct image *image, struct kernel_build **ret,
+			const char **ret_why)
+{
+	u64 hint = regs->user ? regs->x86.lstar : regs->pc;
+	int err = find_kernel(guest, space, hint, image, ret, ret_why);
+
+	if (!err || !(space->root & X86_PTI_USER_ROOT))
+		return err;
+	space->root &= ~X86_PTI_USER_ROOT;
+	return find_kernel(guest, space, hint, image, ret, ret_why);
+}
+
+/* The exception vectors are in the kernel's text; in user mode they may be a copy elsewhere. */
+static int identify_arm64(struct guest *guest, const struct vcpu_regs *regs,
+			  struct mmu_space *space, struct image *image, struct kernel_build **ret,
+			  const char **ret_why)
+{
+	int err = find_kernel_arm64(guest, space, regs->arm64.vbar, image, ret, ret_why);
+
+	if (err && !regs->user)
+		err = find_kernel_arm64(guest, space, regs->pc, image, ret, ret_why);
+	if (!err || !regs->user)
+		return err;
+	space->root_high += ARM64_PTI_TABLES << space->half[1].page_shift;
+	return find_kernel_arm64(guest, space, regs->arm64.vbar, image, ret, ret_why);
 }
 
 int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char **ret_why)
@@ -198,7 +268,6 @@ int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char
 	struct kernel_build *build;
 	struct mmu_space space;
 	struct image image;
-	u64 hint;
 	int err;
 
 	if (guest->build)
@@ -213,12 +282,10 @@ int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char
 		err = -ENOENT;
 		goto out;
 	}
-	hint = regs->user ? regs->x86.lstar : regs->pc;
-	err = find_kernel(guest, &space, hint, &image, &build, &why);
-	if (err && space.root & X86_PTI_USER_ROOT) {
-		space.root &= ~X86_PTI_USER_ROOT;
-		err = find_kernel(guest, &space, hint, &image, &build, &why);
-	}
+	if (space.arch == VCPU_ARCH_ARM64)
+		err = identify_arm64(guest, regs, &space, &image, &build, &why);
+	else
+		err = identify_x86(guest, regs, &space, &image, &build, &why);
 	if (!err)
 		adopt(guest, &space, &image, build);
 out:
@@ -271,6 +338,19 @@ static bool is_stale(const struct guest *guest)
 	       memcmp(there, id->data, id->size);
 }
 
+/* Without a symbol: by its form, in the kernel's data. */
+static u64 find_modules_head(struct guest *guest, const struct modules_source *source)
+{
+	u64 head = guest_place(guest, PLACE_MODULES);
+
+	if (head || guest->space.arch != VCPU_ARCH_ARM64 || !layout_has_modules(source->layout))
+		return head;
+	if (!guest->modules_head)
+		modules_search(source, guest->kernel.start.addr, guest->kernel.end.addr,
+			       &guest->modules_head);
+	return guest->modules_head;
+}
+
 int guest_refresh_modules(struct guest *guest)
 {
 	struct modules_source source = { .mem = guest->mem, .space = guest->space };
@@ -280,7 +360,7 @@ int guest_refresh_modules(struct guest *guest)
 	if (is_stale(guest))
 		return -ESTALE;
 	source.layout = &guest->build->layout;
-	source.list_head = guest_place(guest, PLACE_MODULES);
+	source.list_head = find_modules_head(guest, &source);
 	/* A kernel without modules, or one that does not say where they are. */
 	if (!source.list_head || !layout_has_modules(source.layout))
 		return 0;
@@ -297,18 +377,26 @@ const struct guest_module *guest_module(const struct guest *guest, size_t i)
 	return &guest->modules.list.data[i]->public;
 }
 
-/* A per-CPU place as the wire has it. False when it does not fit: not in the top 2 GiB. */
-static bool percpu_offset(const struct guest *guest, enum build_place_id id, s32 *ret)
+/* A per-CPU place as the wire has it. False when x86 could not have it: not in the top 2 GiB. */
+static bool percpu_offset(const struct guest *guest, enum build_place_id id, s64 *ret)
 {
 	u64 offset;
 
 	if (!guest->build->places[id].known)
 		return false;
 	offset = guest_place(guest, id);
-	if ((s64)offset != (s32)offset)
+	if (guest->space.arch != VCPU_ARCH_ARM64 && (s64)offset != (s32)offset)
 		return false;
 	*ret = offset;
 	return true;
+}
+
+static u64 kernel_half(const struct guest *guest)
+{
+	if (guest->space.mode == MMU_MODE_ARM64)
+		return -(1ULL << guest->space.half[1].bits);
+	return (guest->space.mode & ~MMU_MODE_F_NO_NX) == MMU_MODE_X86_5LEVEL ? KERNEL_HALF_LA57 :
+									       KERNEL_HALF;
 }
 
 void guest_capture_config(const struct guest *guest, struct wire_guest *ret)
@@ -337,8 +425,7 @@ void guest_capture_config(const struct guest *guest, struct wire_guest *ret)
 	config.thread_size = guest->build->thread_size;
 	config.irq_stack_size = layout->irq_stack_size;
 	config.pt_regs_top = guest->build->pt_regs_top;
-	config.kernel_start = (guest->space.mode & ~MMU_MODE_F_NO_NX) == MMU_MODE_X86_5LEVEL ?
-			      KERNEL_HALF_LA57 : KERNEL_HALF;
+	config.kernel_start = kernel_half(guest);
 	config.valid = 1;
 	*ret = config;
 }
@@ -354,13 +441,50 @@ static bool in_kernel_text(const struct guest *guest, u64 address)
 	       (address >= guest->inittext_start && address < guest->inittext_end);
 }
 
+/*
+ * arm64 keeps frame records, which need no rule, but for functions that have none at this place:
+ * their instructions say.
+ */
+static int find_row_arm64(struct guest *guest, u64 pc, struct cfi_row *ret_row)
+{
+	const struct guest_module *module;
+	const struct symtab *symtab = guest_find_symbols(guest, GVA(pc), &module);
+	const struct symbol *symbol = symtab ? symtab_find(symtab, pc) : NULL;
+	u32 code[TEXT_MAX / sizeof(u32)], offset;
+	size_t at, nr = 0;
+	struct cfi_row row = { .kind = CFI_ROW_CALL };
+
+	if (!symbol || pc % sizeof(u32) || pc - symbol->start >= ARM64_FUNCTION_MAX)
+		return -ENOENT;
+	at = (pc - symbol->start) / sizeof(u32);
+	if (text_read_before(&guest->text, pc + ARM64_FRAME_AHEAD * sizeof(u32), code,
+			     (at + ARM64_FRAME_AHEAD) * sizeof(u32), false, &nr) ||
+	    nr != (at + ARM64_FRAME_AHEAD) * sizeof(u32))
+		return -ENOENT;
+	switch (arm64_frame_at(code, nr / sizeof(u32), at, &offset)) {
+	case ARM64_FRAME_LR:
+		break;	/* rules of zeros: all as it is */
+	case ARM64_FRAME_AT_SP:
+		row.cfa = (struct cfi_rule){ CFI_REG_OFFSET, ARM64_SP, offset };
+		row.bp.kind = CFI_AT_CFA;
+		row.ra = (struct cfi_rule){ CFI_AT_CFA, 0, sizeof(u64) };
+		break;
+	default:
+		return -ENOENT;
+	}
+	*ret_row = row;
+	return 0;
+}
+
 int guest_find_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
 {
-	const struct guest *guest = ctx;
+	struct guest *guest = ctx;
 	const struct module *module;
 
 	if (!guest->build)
 		return -ENOENT;
+	if (guest->space.arch == VCPU_ARCH_ARM64)
+		return find_row_arm64(guest, pc.addr, ret_row);
 	if (in_kernel_text(guest, pc.addr)) {
 		/* The table of the build is made for an image at 0. */
 		pc.addr -= guest->kernel.start.addr;
@@ -440,8 +564,11 @@ static int check_bytes(struct guest *guest, u64 address, bool fresh)
 		return err;
 	if (!n)
 		return -EFAULT;
-	if (x86_call_ends_at(before, n) || is_trampoline(guest, address) ||
-	    follows_traced_entry(guest, address, before, n))
+	if (is_trampoline(guest, address))
+		return 0;
+	if (guest->space.arch == VCPU_ARCH_ARM64)
+		return arm64_call_ends_at(before, n) ? 0 : -EBADMSG;
+	if (x86_call_ends_at(before, n) || follows_traced_entry(guest, address, before, n))
 		return 0;
 	return -EBADMSG;
 }

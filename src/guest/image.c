@@ -73,6 +73,55 @@ int image_find(const struct mmu_space *space, const struct mem_reader *mem, u64 
 	return 0;
 }
 
+/* arm64: how far from the hint the image may begin and end, and what is found of it. */
+#define ARM64_BEFORE (128ULL << 20)
+#define ARM64_BEHIND IMAGE_MAX_SIZE
+
+struct run {
+	u64 hint;
+	u64 voffset;		/* from a physical address to that of the kernel's image */
+	u64 start, end;
+};
+
+static int add_to_run(gva_t gva, const struct mmu_mapping *mapping, void *arg)
+{
+	struct run *run = arg;
+
+	if (gva.addr - mapping->gpa.addr != run->voffset)
+		return 0;
+	/* Text has no gaps, what is behind it has. */
+	if (!run->end || (gva.addr <= run->hint && gva.addr != run->end) ||
+	    gva.addr - run->end > MAX_GAP)
+		*run = run->end > run->hint ? *run : (struct run){
+			.hint = run->hint, .voffset = run->voffset, .start = gva.addr,
+			.end = gva.addr + mapping->page_size };
+	else
+		run->end = gva.addr + mapping->page_size;
+	return 0;
+}
+
+int image_find_arm64(const struct mmu_space *space, const struct mem_reader *mem, u64 hint,
+		     struct image *ret)
+{
+	struct mmu_mapping at;
+	struct run run = { .hint = hint };
+	int err = mmu_translate(space, mem, GVA(hint), &at);
+
+	if (err == -EFAULT || (!err && !(at.access & MMU_EXEC)))
+		return -ENOENT;
+	if (err)
+		return err;
+	run.voffset = hint - at.gpa.addr;
+	err = mmu_for_each_mapping(space, mem, GVA(hint - ARM64_BEFORE), GVA(hint + ARM64_BEHIND),
+				   MAX_TABLES, add_to_run, &run);
+	if (err)
+		return err;
+	if (run.end - run.start < IMAGE_MIN_SIZE || run.start % IMAGE_ARM64_HEAD)
+		return -ENOENT;
+	*ret = (struct image){ .start = run.start, .size = run.end - run.start };
+	return 0;
+}
+
 /* A read of [start, start + size) of the guest's addresses. */
 struct reading {
 	const struct mem_reader *mem;

@@ -5,6 +5,10 @@
  * x86-64 Linux maps its image in the 1 GiB from __START_KERNEL_map on, and after early boot nothing
  * else there (cleanup_highmap()). Text, read-only data and data may lie in 2 MiB or 4 KiB pages;
  * gaps between them, and the init sections after boot, may be unmapped.
+ *
+ * arm64 Linux has its image anywhere among its modules and what vmalloc() gives out; but in
+ * physical memory it lies in one piece. From 5.11 on (e2a073dde921 "arm64: omit [_text, _stext)
+ * from permanent kernel mapping") its first 64 KiB are not mapped.
  */
 #ifndef GUEST_IMAGE_H
 #define GUEST_IMAGE_H
@@ -16,6 +20,8 @@
 #define IMAGE_X86_BASE 0xffffffff80000000ULL	/* __START_KERNEL_map */
 #define IMAGE_X86_SIZE (1ULL << 30)		/* KERNEL_IMAGE_SIZE with CONFIG_RANDOMIZE_BASE */
 #define IMAGE_ALIGN (2ULL << 20)		/* least CONFIG_PHYSICAL_ALIGN on x86-64 */
+
+#define IMAGE_ARM64_HEAD 0x10000ULL		/* _stext - _text, from 5.11 on */
 
 #define IMAGE_MIN_SIZE (1ULL << 20)
 #define IMAGE_MAX_SIZE (256ULL << 20)
@@ -34,6 +40,13 @@ struct image {
  */
 int image_find(const struct mmu_space *space, const struct mem_reader *mem, u64 hint,
 	       struct image *ret);
+
+/*
+ * The same for arm64: the pages that lie to each other in physical memory as in the kernel's space,
+ * around @hint, an address of its text. The start is the first page that is mapped.
+ */
+int image_find_arm64(const struct mmu_space *space, const struct mem_reader *mem, u64 hint,
+		     struct image *ret);
 
 /* Reads all of it. -E2BIG over IMAGE_MAX_SIZE, or an error of @mem other than -EFAULT. */
 int image_read(struct image *image, const struct mmu_space *space, const struct mem_reader *mem);

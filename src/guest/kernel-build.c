@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arch/arm64-percpu.h"
 #include "base/cursor.h"
 #include "guest/orc-find.h"
 
@@ -56,6 +57,11 @@ enum symbol_id {
 	SYM_TRAMPOLINES,
 	SYM_KPROBE_SLOTS,
 	SYM_OPTPROBE_SLOTS,
+	SYM_SWAPPER_PG_DIR,
+	SYM_ENTRY_TASK,
+	SYM_EL0_SYNC,
+	SYM_OLD_EL0_SYNC,
+	SYM_CALL_ON_IRQ_STACK,
 	SYM_NR,
 };
 
@@ -101,6 +107,11 @@ static const char *const symbol_names[SYM_NR] = {
 	[SYM_TRAMPOLINES] = "ftrace_ops_trampoline_list",
 	[SYM_KPROBE_SLOTS] = "kprobe_insn_slots",
 	[SYM_OPTPROBE_SLOTS] = "kprobe_optinsn_slots",
+	[SYM_SWAPPER_PG_DIR] = "swapper_pg_dir",	/* arm64; this and the next four */
+	[SYM_ENTRY_TASK] = "__entry_task",
+	[SYM_EL0_SYNC] = "el0t_64_sync",
+	[SYM_OLD_EL0_SYNC] = "el0_sync",		/* its name before 5.14 */
+	[SYM_CALL_ON_IRQ_STACK] = "call_on_irq_stack",	/* from 5.14 on */
 };
 
 struct facts {
@@ -143,6 +154,61 @@ static void set_place(struct facts *facts, enum build_place_id place, enum symbo
 		.known = 1,
 		.absolute = ksym->absolute,
 	};
+}
+
+/* A per-CPU variable by the first one that the code at @symbol loads, when it has no symbol. */
+static void set_place_by_code(struct facts *facts, enum build_place_id place,
+			      enum symbol_id symbol)
+{
+	const struct ksym *ksym = facts->symbols[symbol];
+	const struct image *image = facts->image;
+	u64 offset;
+
+	if (!ksym || ksym->absolute || ksym->value > image->size ||
+	    facts->build->places[place].known ||
+	    !arm64_find_percpu(image->data + ksym->value, image->size - ksym->value, ksym->value,
+			       &offset) || offset >= image->size)
+		return;
+	facts->build->places[place] = (struct build_place){ .offset = offset, .known = 1 };
+}
+
+/* arm64 kernels mostly have no symbols of data (KALLSYMS_ALL). */
+static void find_arm64_places(struct facts *facts)
+{
+	set_place(facts, PLACE_PAGE_TABLE, SYM_SWAPPER_PG_DIR, 0);
+	set_place(facts, PLACE_CURRENT_TASK, SYM_ENTRY_TASK, 0);
+	set_place_by_code(facts, PLACE_CURRENT_TASK, SYM_EL0_SYNC);
+	set_place_by_code(facts, PLACE_CURRENT_TASK, SYM_OLD_EL0_SYNC);
+	set_place_by_code(facts, PLACE_IRQ_STACK, SYM_CALL_ON_IRQ_STACK);
+}
+
+/*
+ * The first task is the one with process number 0 and this name, in the image itself.
+ */
+static void find_init_task(struct facts *facts)
+{
+	static const char name[] = "swapper/0";
+	const struct kernel_layout *layout = &facts->build->layout;
+	const struct image *image = facts->image;
+	const u8 *at = image->data, *end = image->data + image->size;
+
+	if (facts->build->places[PLACE_INIT_TASK].known || !layout_has_task(layout))
+		return;
+	while ((at = memmem(at, end - at, name, sizeof(name)))) {
+		u64 task = at++ - image->data - layout->task_comm;
+		u32 ids[2];
+
+		if (task % 8 || task > image->size ||
+		    MAX(layout->task_pid, layout->task_tgid) > image->size - task - sizeof(u32))
+			continue;
+		memcpy(&ids[0], image->data + task + layout->task_pid, sizeof(ids[0]));
+		memcpy(&ids[1], image->data + task + layout->task_tgid, sizeof(ids[1]));
+		if (ids[0] || ids[1])
+			continue;
+		facts->build->places[PLACE_INIT_TASK] = (struct build_place){ .offset = task,
+									       .known = 1 };
+		return;
+	}
 }
 
 static void find_places(struct facts *facts)
@@ -395,7 +461,7 @@ static void set_symbol_spans(struct facts *facts)
 		 k->addresses_end - k->addresses_start);
 }
 
-int kernel_build_create(const struct image *image, struct kernel_build **ret,
+int kernel_build_create(const struct image *image, u8 arch, struct kernel_build **ret,
 			const char **ret_why)
 {
 	_cleanup_(kernel_build_put) struct kernel_build *build = calloc(1, sizeof(*build));
@@ -419,6 +485,10 @@ int kernel_build_create(const struct image *image, struct kernel_build **ret,
 	read_types(&facts);
 	read_stack_facts(&facts);
 	find_places(&facts);
+	if (arch == VCPU_ARCH_ARM64) {
+		find_arm64_places(&facts);
+		find_init_task(&facts);
+	}
 	err = read_orc(&facts);
 	if (err)
 		return err;

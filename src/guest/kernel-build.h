@@ -29,8 +29,8 @@ enum build_place_id {
 	PLACE_MODULES,		/* list head of modules */
 	PLACE_PAGE_TABLE,	/* the kernel's own top page table */
 	PLACE_BOOT_PARAMS,
-	PLACE_CURRENT_TASK,	/* per-CPU, the member of pcpu_hot included */
-	PLACE_IRQ_STACK,	/* per-CPU hardirq_stack_ptr, the same */
+	PLACE_CURRENT_TASK,	/* per-CPU, the member of pcpu_hot included; arm64: __entry_task */
+	PLACE_IRQ_STACK,	/* per-CPU hardirq_stack_ptr, the same; arm64: irq_stack_ptr */
 	PLACE_LOADED_MM,	/* per-CPU cpu_tlbstate.loaded_mm */
 	PLACE_RETHOOK,		/* trampolines that tracing returns to in a caller's stead */
 	PLACE_KRETPROBE,
@@ -90,10 +90,10 @@ struct kernel_build {
 };
 
 /*
- * Makes it from an image that was read. -ENOENT when there is no symbol table in it; *@ret_why then
- * says so. What else is missing is left out.
+ * Makes it from an image that was read, of @arch (enum vcpu_arch). -ENOENT when there is no symbol
+ * table in it; *@ret_why then says so. What else is missing is left out.
  */
-int kernel_build_create(const struct image *image, struct kernel_build **ret,
+int kernel_build_create(const struct image *image, u8 arch, struct kernel_build **ret,
 			const char **ret_why);
 
 struct kernel_build *kernel_build_get(struct kernel_build *build);

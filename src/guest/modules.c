@@ -5,6 +5,7 @@
  */
 #include "guest/modules.h"
 
+#include <ctype.h>
 #include <elf.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@
 #define MAX_ORC (1U << 20)
 #define MAX_RODATA (8U << 20)	/* where a note is looked for */
 #define NOTE_BYTES 36		/* of a build id's note: its head, "GNU", 20 bytes */
+#define SEARCH_BYTES 4096	/* read at once in the search for the list */
+#define MODULES_REACH (4ULL << 30)	/* from the kernel to its modules: what ADRP reaches */
 #define STATE_UNFORMED 3	/* MODULE_STATE_UNFORMED: nothing in it is set up */
 
 static void module_destroy(struct module *module)
@@ -449,6 +452,60 @@ int modules_refresh(struct modules *modules, const struct modules_source *source
 	vec_deinit(&refresh.list);
 	hashmap_deinit(&refresh.known);
 	return err;
+}
+
+/* Whether @entry, a list's member, is that of a module. */
+static bool is_module(const struct modules_source *source, u64 entry)
+{
+	const struct kernel_layout *layout = source->layout;
+	u64 module = entry - layout->module_list;
+	char name[GUEST_MODULE_NAME_LEN];
+	u32 state = 0;
+	size_t len;
+
+	if (read_at(source, module + layout->module_name, name, sizeof(name)) ||
+	    (layout->module_state != LAYOUT_NONE &&
+	     read_at(source, module + layout->module_state, &state, sizeof(state))))
+		return false;
+	len = strnlen(name, sizeof(name));
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((u8)name[i]) && name[i] != '_')
+			return false;
+	return len && len < sizeof(name) && state <= STATE_UNFORMED;
+}
+
+/* Whether the words at @head are those of the list: modules lie near the kernel, and not in it. */
+static bool is_modules_head(const struct modules_source *source, u64 head, const u64 *words,
+			    u64 start, u64 end)
+{
+	u64 back;
+
+	for (unsigned int i = 0; i < 2; i++)
+		if (words[i] % 8 || (words[i] >= start && words[i] < end) ||
+		    (words[i] - start > MODULES_REACH && start - words[i] > MODULES_REACH))
+			return false;
+	return !read_at(source, words[0] + 8, &back, sizeof(back)) && back == head &&
+	       !read_at(source, words[1], &back, sizeof(back)) && back == head &&
+	       is_module(source, words[0]);
+}
+
+int modules_search(const struct modules_source *source, u64 start, u64 end, u64 *ret_head)
+{
+	u64 words[SEARCH_BYTES / 8 + 1];
+
+	for (u64 at = start; at < end; at += SEARCH_BYTES) {
+		/* With one word more: a head may lie across. */
+		if (read_at(source, at, words, sizeof(words)) &&
+		    read_at(source, at, words, SEARCH_BYTES))
+			continue;
+		for (size_t i = 0; i < SEARCH_BYTES / 8; i++) {
+			if (!is_modules_head(source, at + i * 8, words + i, start, end))
+				continue;
+			*ret_head = at + i * 8;
+			return 0;
+		}
+	}
+	return -ENOENT;
 }
 
 static bool holds(const struct module *module, u64 address)

@@ -43,6 +43,13 @@ struct modules_source {
  * happens when the guest changes it at this moment.
  */
 int modules_refresh(struct modules *modules, const struct modules_source *source);
+
+/*
+ * Finds the list's head, of which the kernel has no symbol, in [@start, @end), where the kernel is:
+ * a list whose first entry, not in the kernel itself, is a struct module by its name and state.
+ * .list_head is not looked at. -ENOENT: none is found, or the kernel has no modules.
+ */
+int modules_search(const struct modules_source *source, u64 start, u64 end, u64 *ret_head);
 void modules_deinit(struct modules *modules);
 
 /* The module whose text holds @address, or NULL. */

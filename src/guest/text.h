@@ -13,6 +13,8 @@
 #include "mem/reader.h"
 #include "mmu/translate.h"
 
+#define TEXT_MAX 4096	/* bytes of one read */
+
 struct text {
 	const struct mem_reader *mem;
 	struct mmu_space space;

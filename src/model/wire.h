@@ -119,11 +119,13 @@ struct wire_sample {
  *
  * hardirq_stack_ptr is the end of the IRQ stack less 8 since 5.12 (951c2a51ae75 "x86/irq/64: Adjust
  * the per CPU irq stack pointer by 8"), the end itself before: round up to 16.
+ *
+ * arm64 adds TPIDR_EL1 to the address of a variable in the kernel's image. While the kernel runs,
+ * SP_EL0 is the current task; __entry_task says it at any time. irq_stack_ptr there is the lowest
+ * address of the IRQ stack.
  */
 struct wire_guest {
 	u32 valid;			/* 1: the fields below hold */
-	s32 current_task_offset;	/* per-CPU current_task */
-	s32 irq_stack_offset;		/* per-CPU hardirq_stack_ptr, see below; 0: unknown */
 	u32 task_pid_offset;
 	u32 task_tgid_offset;
 	u32 task_comm_offset;
@@ -132,9 +134,11 @@ struct wire_guest {
 	u32 thread_size;		/* bytes of a kernel stack, a power of two */
 	u32 irq_stack_size;
 	u32 pt_regs_top;		/* from the kernel stack's end to the user pt_regs' end */
-	s32 loaded_mm_offset;		/* per-CPU cpu_tlbstate.loaded_mm */
 	u32 mm_pgd_offset;		/* 0: this and loaded_mm_offset are not known */
 	u32 task_alt_stack_offset;	/* sas_ss_sp, sas_ss_size; 0: not known */
+	s64 current_task_offset;	/* per-CPU current_task; arm64: __entry_task */
+	s64 irq_stack_offset;		/* per-CPU hardirq_stack_ptr, see below; 0: unknown */
+	s64 loaded_mm_offset;		/* per-CPU cpu_tlbstate.loaded_mm */
 	u64 kernel_start;		/* of the kernel's half of the address space */
 };
 

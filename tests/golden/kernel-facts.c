@@ -93,7 +93,7 @@ static int examine(const char *path)
 	if (!err)
 		err = load(file, size, &image);
 	if (!err)
-		err = kernel_build_create(&image, &build, &why);
+		err = kernel_build_create(&image, VCPU_ARCH_X86_64, &build, &why);
 	if (!err) {
 		printf("release %s\nstart %#llx\nbtf %d\norc %d\nthread-size %u\npt-regs-top %u\n",
 		       build->release, (unsigned long long)image.start, build->has_btf,

@@ -40,7 +40,7 @@ static void print_kernel(const struct guest *guest)
 	       kernel->has_btf, kernel->has_orc);
 	printf("build-id ");
 	print_build_id(&kernel->build_id);
-	printf("config %u\ncurrent-task %d\nirq-stack %d\n"
+	printf("config %u\ncurrent-task %lld\nirq-stack %lld\n"
 	       "pid %u\ntgid %u\ncomm %u\nstack %u\nmm %u\n",
 	       config.valid, config.current_task_offset, config.irq_stack_offset,
 	       config.task_pid_offset, config.task_tgid_offset, config.task_comm_offset,
