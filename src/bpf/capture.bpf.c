@@ -229,8 +229,19 @@ static __always_inline void take(struct shot *shot, struct capture_vcpu *vcpu, i
 		shot->wire.flags |= WIRE_F_CHANGED;
 }
 
+/* The first bytes of a tracepoint's @record to @raw; NULL: there is none. Returns how many. */
+static __always_inline u32 copy_record(u8 *raw, u32 event, const void *record)
+{
+	u32 size = events[event].raw_size;
+
+	if (!record || !size || size > WIRE_MAX_RAW)
+		return 0;
+	return bpf_probe_read_kernel(raw, size, record) ? 0 : size;
+}
+
 /* One sample out of the registers that are in memory now. */
-static __always_inline void take_inline(struct capture_vcpu *vcpu, u32 event, u64 period)
+static __always_inline void take_inline(struct capture_vcpu *vcpu, u32 event, u64 period,
+					const void *record)
 {
 	struct scratch *scratch = take_scratch(SCRATCH_EVENT);
 	struct shot *shot;
@@ -243,6 +254,7 @@ static __always_inline void take_inline(struct capture_vcpu *vcpu, u32 event, u6
 	shot->wire.event = event;
 	shot->wire.time = bpf_ktime_get_ns();
 	shot->wire.period = period;
+	shot->wire.raw_size = copy_record(shot->wire.raw, event, record);
 	nested = regs_at_event(&scratch->regs, vcpu, &shot->wire.regs);
 	if (nested < 0) {	/* the VM is going away */
 		count(vcpu->vm, COUNT_HOST);
@@ -264,26 +276,31 @@ static __always_inline void take_inline(struct capture_vcpu *vcpu, u32 event, u6
  *
  * Of a VM that is no more there nothing changes: user space counts what is pending then.
  */
-static __always_inline void take_deferred(struct capture_vcpu *vcpu, u32 event, u64 period)
+static __always_inline void take_deferred(struct capture_vcpu *vcpu, u32 event, u64 period,
+					  const void *record)
 {
 	struct capture_vcpu_event *state = vcpu_event(event);
 	const struct shot_vm *vm = shot_vm_at(vcpu->vm);
-	u32 waiting;
+	u32 waiting, kicked;
 
 	if (!vm || !state) {
 		count(vcpu->vm, COUNT_LOST_SIGNAL);
 		return;
 	}
 	waiting = state->pending;
+	kicked = vcpu->pending;
 	state->pending_time = bpf_ktime_get_ns();
 	state->pending_period = waiting ? state->pending_period + period : period;
 	state->pending_pc = event_pc(vcpu);
+	state->raw_size = copy_record(state->raw, event, record);
 	state->pending = 1;
 	vcpu->pending = 1;
 	if (waiting)
 		count(vcpu->vm, COUNT_LOST_PENDING);
-	if (bpf_send_signal_thread(vm->kick_signal) && !waiting) {
+	/* Each CPU has one signal at a time under way: two events at once share a kick. */
+	if (bpf_send_signal_thread(vm->kick_signal) && !kicked) {
 		state->pending = 0;
+		vcpu->pending = 0;
 		count(vcpu->vm, COUNT_LOST_SIGNAL);
 	}
 }
@@ -311,6 +328,8 @@ static __always_inline void send_pending(struct shot *shot, const struct pending
 	shot->wire.time = state->pending_time;
 	shot->wire.period = state->pending_period;
 	shot->wire.event_pc = pc;
+	shot->wire.raw_size = state->raw_size;
+	__builtin_memcpy(shot->wire.raw, state->raw, sizeof(shot->wire.raw));
 	shot->wire.flags = work->flags | (pc != shot->wire.regs.pc ? WIRE_F_MOVED : 0);
 	send(shot);
 }
@@ -400,7 +419,7 @@ int on_event(struct bpf_perf_event_data *ctx)
 	struct capture_vcpu *vcpu = event_vcpu(event);
 
 	if (vcpu)
-		take_inline(vcpu, event, ctx->sample_period);
+		take_inline(vcpu, event, ctx->sample_period, NULL);
 	return 0;
 }
 
@@ -411,7 +430,7 @@ int on_event_deferred(struct bpf_perf_event_data *ctx)
 	struct capture_vcpu *vcpu = event_vcpu(event);
 
 	if (vcpu)
-		take_deferred(vcpu, event, ctx->sample_period);
+		take_deferred(vcpu, event, ctx->sample_period, NULL);
 	return 0;
 }
 
@@ -440,7 +459,7 @@ int on_tracepoint(void *ctx)
 	u64 period = vcpu ? tracepoint_due(vcpu, event) : 0;
 
 	if (period)
-		take_inline(vcpu, event, period);
+		take_inline(vcpu, event, period, ctx);
 	return 1;
 }
 
@@ -452,7 +471,7 @@ int on_tracepoint_deferred(void *ctx)
 	u64 period = vcpu ? tracepoint_due(vcpu, event) : 0;
 
 	if (period)
-		take_deferred(vcpu, event, period);
+		take_deferred(vcpu, event, period, ctx);
 	return 1;
 }
 

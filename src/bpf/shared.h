@@ -4,6 +4,7 @@
 #define BPF_SHARED_H
 
 #include "base/addr.h"
+#include "model/wire.h"
 
 #define CAPTURE_MAX_VMS 1024
 #define CAPTURE_MAX_VCPUS 16384
@@ -27,7 +28,7 @@ struct capture_vcpu_event_key {
 struct capture_vcpu_event {
 	/* Deferred mode: what waits for the exit. */
 	u32 pending;		/* 1: the fields below hold */
-	u32 pad;
+	u32 raw_size;
 	u64 pending_time;
 	u64 pending_period;
 	u64 pending_pc;		/* 0: not known at the event */
@@ -35,6 +36,7 @@ struct capture_vcpu_event {
 	/* Tracepoints. */
 	u64 hits;		/* since the last sample */
 	u64 last_time;
+	u8 raw[WIRE_MAX_RAW];	/* while it waits */
 };
 
 /* What the programs know of an event. */
@@ -44,7 +46,8 @@ struct capture_event_config {
 	u8 host_side;		/* the event happens in the host kernel, never in a guest */
 	u8 exclude_user;
 	u8 exclude_kernel;
-	u8 pad[5];
+	u8 pad[3];
+	u16 raw_size;		/* of a tracepoint's record this much goes with the sample */
 };
 
 /* Per-CPU counters of one VM; the order of struct capture_counts. */

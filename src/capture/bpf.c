@@ -19,6 +19,7 @@
 #include "bpf/shared.h"
 #include "capture/backend.h"
 #include "capture/events.h"
+#include "capture/trace-filter.h"
 
 #include "capture.skel.h"
 
@@ -33,6 +34,8 @@ struct bpf_mode {
 	struct bpf_program *on_event;	/* what runs at each of the two kinds of events */
 	struct bpf_program *on_tracepoint;
 	struct capture_thread_event *tracepoints;	/* of the options' events; NULL: not on */
+	int *filters;			/* of each a program that goes before; -1: none */
+	int programs;			/* array with what filters let through */
 	struct bpf_link *exit;		/* deferred: to user space */
 	u64 bad_records;
 	u64 next_rearm;			/* ms */
@@ -98,12 +101,26 @@ static bool any_event(const struct capture *capture, bool tracepoint)
 	return false;
 }
 
+/* Of its record, with the sample. */
+static u16 raw_size(const struct capture_event *event)
+{
+	struct trace_format format;
+	u16 size;
+
+	if (!event->format || trace_format_parse(event->format, &format))
+		return 0;
+	size = MIN(format.size, (u32)WIRE_MAX_RAW);
+	trace_format_deinit(&format);
+	return size;
+}
+
 static void configure_event(const struct capture_event *event, struct capture_event_config *config)
 {
 	*config = (struct capture_event_config){
 		.exclude_user = event->exclude_user,
 		.exclude_kernel = event->exclude_kernel,
 		.host_side = event->host_side,
+		.raw_size = raw_size(event),
 		.tracepoint_period = event->period,
 		.tracepoint_interval =
 			1000000000 / (event->freq ? event->freq : EVENT_DEFAULT_FREQ),
@@ -186,6 +203,19 @@ static void detach_tracepoints(const struct capture *capture)
 	mode->tracepoints = NULL;
 }
 
+static void close_filters(const struct capture *capture)
+{
+	struct bpf_mode *mode = capture->mode;
+
+	for (u32 i = 0; mode->filters && i < capture->options.nr_events; i++) {
+		if (mode->filters[i] >= 0)
+			close(mode->filters[i]);
+	}
+	free(mode->filters);
+	if (mode->programs >= 0)
+		close(mode->programs);
+}
+
 static void bpf_close(struct capture *capture)
 {
 	struct bpf_mode *mode = capture->mode;
@@ -197,10 +227,73 @@ static void bpf_close(struct capture *capture)
 			  (unsigned long long)mode->bad_records);
 	ring_buffer__free(mode->ring);
 	detach_tracepoints(capture);
+	close_filters(capture);
 	bpf_link__destroy(mode->exit);
 	capture_bpf__destroy(mode->skel);
 	free(mode);
 	capture->mode = NULL;
+}
+
+static int load_filter(struct bpf_mode *mode, const struct capture_event *event, int *ret,
+		       const char **ret_why)
+{
+	_cleanup_free_ struct bpf_insn *insns = calloc(TRACE_FILTER_MAX_INSNS, sizeof(*insns));
+	struct trace_format format = { .size = 0 };
+	size_t nr;
+	int err = -ENOMEM, fd;
+
+	*ret_why = "out of memory";
+	if (insns)
+		err = trace_format_parse(event->format, &format);
+	if (!err)
+		err = trace_filter_compile(&format, event->filter, mode->programs, insns, &nr,
+					   ret_why);
+	trace_format_deinit(&format);
+	if (err)
+		return err;
+	*ret_why = "the kernel refused the program of a filter";
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACEPOINT, "filter", "GPL", insns, nr, NULL);
+	if (fd >= 0)
+		*ret = fd;
+	return fd < 0 ? fd : 0;
+}
+
+/* What a filter lets through goes on, by a tail call, in the program for tracepoints. */
+static int make_programs(struct bpf_mode *mode)
+{
+	u32 zero = 0;
+	int fd = bpf_program__fd(mode->on_tracepoint);
+
+	mode->programs = bpf_map_create(BPF_MAP_TYPE_PROG_ARRAY, "programs", sizeof(u32),
+					sizeof(u32), 1, NULL);
+	if (mode->programs < 0)
+		return mode->programs;
+	return bpf_map_update_elem(mode->programs, &zero, &fd, BPF_ANY) ? -errno : 0;
+}
+
+static int load_filters(struct capture *capture, struct bpf_mode *mode, const char **ret_why)
+{
+	u32 nr = capture->options.nr_events;
+	int err = 0;
+
+	mode->filters = calloc(nr, sizeof(*mode->filters));
+	if (!mode->filters) {
+		*ret_why = "out of memory";
+		return -ENOMEM;
+	}
+	for (u32 i = 0; i < nr; i++)
+		mode->filters[i] = -1;
+	for (u32 i = 0; i < nr && !err; i++) {
+		const struct capture_event *event = &capture->options.events[i];
+
+		if (!event->filter)
+			continue;
+		*ret_why = "filters cannot go before the capture program";
+		err = mode->programs < 0 ? make_programs(mode) : 0;
+		if (!err)
+			err = load_filter(mode, event, &mode->filters[i], ret_why);
+	}
+	return err;
 }
 
 static int load(struct capture *capture, struct bpf_mode *mode, const char **ret_why)
@@ -224,7 +317,7 @@ static int load(struct capture *capture, struct bpf_mode *mode, const char **ret
 		*ret_why = "out of memory";
 		return -errno;
 	}
-	return 0;
+	return load_filters(capture, mode, ret_why);
 }
 
 static int bpf_open(struct capture *capture, const char **ret_why)
@@ -236,6 +329,7 @@ static int bpf_open(struct capture *capture, const char **ret_why)
 		*ret_why = "out of memory";
 		return -ENOMEM;
 	}
+	mode->programs = -1;
 	capture->mode = mode;
 	err = load(capture, mode, ret_why);
 	if (err)
@@ -275,13 +369,11 @@ static void bpf_forget_guest(struct capture *capture, struct capture_guest *gues
 }
 
 /* Runs @program at the event, which stays as it is, disabled. */
-static int link_program(const struct bpf_program *program, u32 index,
-			struct capture_thread_event *event)
+static int link_program(int program, u32 index, struct capture_thread_event *event)
 {
 	LIBBPF_OPTS(bpf_link_create_opts, options, .perf_event.bpf_cookie = index);
 
-	event->link = bpf_link_create(bpf_program__fd(program), event->fd, BPF_PERF_EVENT,
-				      &options);
+	event->link = bpf_link_create(program, event->fd, BPF_PERF_EVENT, &options);
 	return event->link < 0 ? event->link : 0;
 }
 
@@ -297,7 +389,7 @@ static int attach_event(const struct capture *capture, u32 index, struct capture
 	if (fd < 0)
 		return fd;
 	event->fd = fd;
-	return link_program(mode->on_event, index, event);
+	return link_program(bpf_program__fd(mode->on_event), index, event);
 }
 
 /* Tracepoints are not the thread's: they are attached once. */
@@ -377,6 +469,7 @@ static int attach_tracepoint(struct capture *capture, u32 index)
 {
 	struct bpf_mode *mode = capture->mode;
 	struct capture_thread_event *event = &mode->tracepoints[index];
+	int filter = mode->filters[index];
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_TRACEPOINT,
 		.size = sizeof(attr),
@@ -387,7 +480,8 @@ static int attach_tracepoint(struct capture *capture, u32 index)
 	event->fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
 	if (event->fd < 0)
 		return -errno;
-	return link_program(mode->on_tracepoint, index, event);
+	return link_program(filter >= 0 ? filter : bpf_program__fd(mode->on_tracepoint), index,
+			    event);
 }
 
 static int attach_tracepoints(struct capture *capture)

@@ -37,6 +37,10 @@ struct capture_event {
 	bool exclude_user, exclude_kernel;
 	bool tracepoint;
 	bool host_side;		/* happens in the host kernel: the sample is the guest behind it */
+	/* Of a tracepoint; the strings are the list's that it is in. */
+	char *point;		/* "SUBSYSTEM:NAME" */
+	char *format;		/* its record, as tracefs describes it */
+	char *filter;		/* NULL: every hit counts */
 };
 
 /* The events of a recording; all zero: none yet. */
@@ -52,6 +56,13 @@ struct capture_events {
  * -EBADMSG: syntax; -EOPNOTSUPP: not here. *@ret_why is then a constant, or NULL.
  */
 int capture_events_add(struct capture_events *events, const char *text, const char **ret_why);
+
+/*
+ * A filter in the kernel's language for what was named last, and, as with perf, beside the filters
+ * that it has. -EINVAL: the kernel does not take it; *@ret_said (to be freed) is then what the
+ * kernel says, or NULL. -EOPNOTSUPP: it is no tracepoint; -ENOENT: nothing was named.
+ */
+int capture_events_filter(struct capture_events *events, const char *filter, char **ret_said);
 
 /* Hardware cycles in guest mode, else cpu-clock; @ret_why is a constant that says why. */
 int capture_events_add_default(struct capture_events *events, const char **ret_why);

@@ -9,11 +9,13 @@
 #include "base/cursor.h"
 #include "base/errors.h"
 
-#define RECORD_MAX 256	/* our samples and the records about lost ones are far smaller */
+#define RECORD_MAX 256	/* of a record: no more is wanted of a tracepoint's, others are smaller */
 
 void event_ring_fill_attr(struct perf_event_attr *attr)
 {
 	attr->sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_PERIOD;
+	if (attr->type == PERF_TYPE_TRACEPOINT)
+		attr->sample_type |= PERF_SAMPLE_RAW;
 	attr->wakeup_events = 1;
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
@@ -48,6 +50,16 @@ static void copy_out(const struct event_ring *ring, u64 at, void *out, size_t si
 	memcpy((u8 *)out + first, data, size - first);
 }
 
+/* As much as there is room for. */
+static void read_raw(struct cursor *c, struct event_overflow *overflow)
+{
+	u32 size = cursor_u32(c);
+
+	size = MIN(size, MIN((size_t)WIRE_MAX_RAW, cursor_left(c)));
+	overflow->raw_size = size;
+	cursor_copy(c, overflow->raw, size);
+}
+
 static int parse_sample(struct cursor *c, u16 misc, struct event_overflow *ret)
 {
 	u16 mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
@@ -61,6 +73,8 @@ static int parse_sample(struct cursor *c, u16 misc, struct event_overflow *ret)
 	overflow.period = cursor_u64(c);
 	if (cursor_error(c))
 		return -EBADMSG;
+	if (cursor_left(c))
+		read_raw(c, &overflow);
 	*ret = overflow;
 	return 1;
 }
@@ -84,10 +98,8 @@ static int read_record(const struct event_ring *ring, u64 tail, struct event_ove
 	if (header.size < sizeof(header))
 		return -EBADMSG;
 	*ret_size = header.size;
-	if (header.size > sizeof(record))
-		return 0;
-	copy_out(ring, tail, record, header.size);
-	cursor_init(&c, record, header.size);
+	copy_out(ring, tail, record, MIN(header.size, sizeof(record)));
+	cursor_init(&c, record, MIN(header.size, sizeof(record)));
 	cursor_skip(&c, sizeof(header));
 	switch (header.type) {
 	case PERF_RECORD_SAMPLE:

@@ -6,6 +6,7 @@
 #include <linux/perf_event.h>
 
 #include "base/types.h"
+#include "model/wire.h"
 
 /* One overflow of a sampling event. */
 struct event_overflow {
@@ -13,6 +14,8 @@ struct event_overflow {
 	u64 time;	/* CLOCK_MONOTONIC */
 	u64 period;
 	bool guest;	/* a guest was running */
+	u16 raw_size;	/* of a tracepoint: the first bytes of its record */
+	u8 raw[WIRE_MAX_RAW];
 };
 
 struct event_ring {

@@ -12,6 +12,7 @@
 #include "base/errors.h"
 #include "base/file.h"
 #include "capture/pmu.h"
+#include "capture/trace-filter.h"
 #include "capture/tracepoint.h"
 
 #define EVENT_TEXT_MAX 256	/* of one event with its terms */
@@ -314,20 +315,35 @@ static int push_event(struct capture_events *events, const struct capture_event 
 
 /* What tracepoints_find() calls with each. */
 struct found_arg {
+	const char *tracefs;
 	struct capture_events *events;
 	struct capture_event event;	/* with everything that is not the tracepoint's */
 	const char *why;
 };
 
+static void free_texts(struct capture_event *event)
+{
+	free(event->point);
+	free(event->format);
+	free(event->filter);
+}
+
 static int on_tracepoint_found(const char *name, u64 id, void *arg)
 {
 	struct found_arg *found = arg;
 	struct capture_event event = found->event;
+	int err;
 
 	set_tracepoint(id, &event);
 	if (!*event.name)
 		snprintf(event.name, sizeof(event.name), "%s", name);
-	return push_event(found->events, &event, &found->why);
+	event.point = strdup(name);
+	err = event.point ? tracepoint_format(found->tracefs, name, &event.format) : -ENOMEM;
+	if (!err)
+		err = push_event(found->events, &event, &found->why);
+	if (err)
+		free_texts(&event);
+	return err;
 }
 
 /* Those that a pattern finds have each its own name, if the terms do not give them all one. */
@@ -335,7 +351,7 @@ static int add_tracepoints(const struct event_source *source, const struct event
 			   const struct capture_event *event, struct capture_events *events,
 			   const char **ret_why)
 {
-	struct found_arg found = { .events = events, .event = *event };
+	struct found_arg found = { .tracefs = source->tracefs, .events = events, .event = *event };
 	int err;
 
 	if (tracepoint_is_pattern(text->head))
@@ -510,6 +526,39 @@ int events_add(const struct event_source *source, const char *text,
 	return add_list(source, text, events, ret_why);
 }
 
+/* Both have to let a hit pass. */
+static int join_filters(struct capture_event *event, const char *filter)
+{
+	char *joined = NULL;
+	int n = event->filter ? asprintf(&joined, "(%s) && (%s)", event->filter, filter) :
+				asprintf(&joined, "%s", filter);
+
+	if (n < 0)
+		return -ENOMEM;
+	free(event->filter);
+	event->filter = joined;
+	return 0;
+}
+
+int events_filter(const struct event_source *source, struct capture_events *events,
+		  const char *filter, char **ret_said)
+{
+	int err = events->list.nr ? 0 : -ENOENT;
+
+	*ret_said = NULL;
+	for (size_t i = events->last; i < events->list.nr && !err; i++) {
+		struct capture_event *event = &events->list.data[i];
+
+		snprintf(events->wrong, sizeof(events->wrong), "%s", event->name);
+		err = event->tracepoint ? source->check_filter(source->tracefs, event->point,
+							       event->config, filter, ret_said) :
+					  -EOPNOTSUPP;
+		if (!err)
+			err = join_filters(event, filter);
+	}
+	return err;
+}
+
 int events_add_default(const struct event_source *source, struct capture_events *events,
 		       const char **ret_why)
 {
@@ -535,6 +584,7 @@ static struct event_source host_source(void)
 		.sysfs = "/sys",
 		.tracefs = tracefs_dir(),
 		.probe = probe_event,
+		.check_filter = trace_filter_check,
 	};
 }
 
@@ -552,8 +602,17 @@ int capture_events_add_default(struct capture_events *events, const char **ret_w
 	return events_add_default(&source, events, ret_why);
 }
 
+int capture_events_filter(struct capture_events *events, const char *filter, char **ret_said)
+{
+	struct event_source source = host_source();
+
+	return events_filter(&source, events, filter, ret_said);
+}
+
 void capture_events_deinit(struct capture_events *events)
 {
+	vec_for_each(&events->list, event)
+		free_texts(event);
 	vec_deinit(&events->list);
 }
 

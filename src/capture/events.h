@@ -15,11 +15,16 @@ struct event_source {
 	const char *tracefs;	/* "/sys/kernel/tracing" */
 	/* 0, or the errno of perf_event_open() for @attr. */
 	int (*probe)(const struct perf_event_attr *attr);
+	/* trace_filter_check() */
+	int (*check_filter)(const char *tracefs, const char *name, u64 id, const char *text,
+			    char **ret_said);
 };
 
-/* capture_events_add() and capture_events_add_default() against @source. */
+/* The functions of that name in capture.h against @source. */
 int events_add(const struct event_source *source, const char *text,
 	       struct capture_events *events, const char **ret_why);
+int events_filter(const struct event_source *source, struct capture_events *events,
+		  const char *filter, char **ret_said);
 int events_add_default(const struct event_source *source, struct capture_events *events,
 		       const char **ret_why);
 

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/uio.h>
 
 #include "base/clock.h"
@@ -240,6 +241,8 @@ static void fill_event(const struct capture *capture, const struct ptrace_thread
 	wire->event = index;
 	wire->time = overflow->time;
 	wire->period = overflow->period;
+	wire->raw_size = overflow->raw_size;
+	memcpy(wire->raw, overflow->raw, sizeof(wire->raw));
 	wire->event_pc = capture->options.events[index].host_side ? wire->regs.pc : overflow->pc;
 	wire->flags = flags | (wire->event_pc != wire->regs.pc ? WIRE_F_MOVED : 0);
 }
@@ -541,6 +544,7 @@ static int ptrace_update_guest(struct capture *capture, struct capture_guest *gu
 static int open_event(const struct capture *capture, struct ptrace_thread *t, u32 index)
 {
 	const struct ptrace_mode *mode = capture->mode;
+	const char *filter = capture->options.events[index].filter;
 	struct epoll_event wanted = { .events = EPOLLIN, .data.ptr = t };
 	struct perf_event_attr attr;
 	int fd, err;
@@ -551,6 +555,8 @@ static int open_event(const struct capture *capture, struct ptrace_thread *t, u3
 	if (fd < 0)
 		return fd;
 	t->thread->events[index].fd = fd;
+	if (filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter))
+		return -errno;
 	err = event_ring_open(fd, RING_PAGES, &t->events[index].ring);
 	if (!err && epoll_ctl(mode->epoll_fd, EPOLL_CTL_ADD, fd, &wanted))
 		err = -errno;

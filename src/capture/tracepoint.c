@@ -13,6 +13,8 @@
 #include "base/errors.h"
 #include "base/file.h"
 
+#define FORMAT_MAX (1UL << 20)
+
 const char *tracefs_dir(void)
 {
 	return access("/sys/kernel/tracing/events", F_OK) ? "/sys/kernel/debug/tracing" :
@@ -67,6 +69,20 @@ bool tracepoint_exists(const char *tracefs, const char *text)
 	u64 id;
 
 	return !split(text, system, &name) && !read_id(tracefs, system, name, &id);
+}
+
+int tracepoint_format(const char *tracefs, const char *text, char **ret)
+{
+	char system[TRACEPOINT_NAME_MAX], path[PATH_MAX];
+	const char *name;
+	int err = split(text, system, &name);
+
+	if (err)
+		return err;
+	if (snprintf(path, sizeof(path), "%s/events/%s/%s/format", tracefs, system, name) >=
+	    (int)sizeof(path))
+		return -ENOENT;
+	return file_read(AT_FDCWD, path, FORMAT_MAX, ret, NULL);
 }
 
 /* The names in @folder that @pattern matches, sorted; to be freed with free_names(). */

@@ -16,6 +16,9 @@ bool tracepoint_exists(const char *tracefs, const char *text);
 /* Whether @text has wildcards: *, ?, […]. */
 bool tracepoint_is_pattern(const char *text);
 
+/* The text of its `format` file, to be freed. */
+int tracepoint_format(const char *tracefs, const char *text, char **ret);
+
 /* Gets "SUBSYSTEM:NAME" and the id that perf_event_open() takes. Not 0: ends the search with it. */
 typedef int (*tracepoint_fn)(const char *name, u64 id, void *arg);
 

@@ -28,11 +28,16 @@
 
 static const char *const mode_names[] = { "auto", "inline", "deferred", "ptrace", NULL };
 
+struct event_word {
+	const char *text;
+	bool filter;
+};
+
 static struct {
 	u64 pid;
 	const char *vm;
 	bool all;
-	VEC(const char *) events;	/* what -e said, each time */
+	VEC(struct event_word) words;	/* what -e and --filter said, in order */
 	u64 freq;
 	u64 period;
 	int mode;
@@ -60,9 +65,20 @@ static struct {
 
 static int keep_event(const char *text, void *arg, const char **ret_why)
 {
+	const struct event_word word = { .text = text };
+
 	(void)arg;
 	*ret_why = "out of memory";
-	return vec_push(&opt.events, text);
+	return vec_push(&opt.words, word);
+}
+
+static int keep_filter(const char *text, void *arg, const char **ret_why)
+{
+	const struct event_word word = { .text = text, .filter = true };
+
+	(void)arg;
+	*ret_why = opt.words.nr ? "out of memory" : "it is for the event before it: -e comes first";
+	return opt.words.nr ? vec_push(&opt.words, word) : -EINVAL;
 }
 
 static const struct option_spec record_options[] = {
@@ -76,6 +92,8 @@ static const struct option_spec record_options[] = {
 		     "perf's event syntax; may be a list, and given again; "
 		     "default cycles in guest mode, else cpu-clock",
 		     .complete = "event"),
+	OPT_CALLBACK(0, "filter", keep_filter, NULL, "FILTER",
+		     "of the tracepoint before it only hits that this lets pass"),
 	OPT_NUMBER('F', "freq", &opt.freq, 1, MAX_HZ, "HZ", "samples a second (default 997)"),
 	OPT_NUMBER('c', "count", &opt.period, 1, UINT64_MAX, "N", "one sample every N events"),
 	OPT_NUMBER(0, "max-depth", &opt.max_depth, 1, WIRE_MAX_USER_FRAMES, "N",
@@ -238,16 +256,40 @@ static int fill_kick_signal(int *ret)
 	return -EINVAL;
 }
 
-static int add_events(struct capture_events *events, const char **ret_why)
+static int add_event(struct capture_events *events, const char *text)
 {
 	const char *why = NULL;
-	int err = 0;
+	int err = capture_events_add(events, text, &why);
 
-	for (size_t i = 0; i < opt.events.nr && !err; i++)
-		err = capture_events_add(events, opt.events.data[i], &why);
 	if (err)
 		log_error("event '%s': %s", events->wrong,
 			  event_error_text(events->wrong, err, why));
+	return err;
+}
+
+static int add_filter(struct capture_events *events, const char *text)
+{
+	_cleanup_free_ char *said = NULL;
+	int err = capture_events_filter(events, text, &said);
+
+	if (err == -EOPNOTSUPP)
+		log_error("event '%s': filters are for tracepoints", events->wrong);
+	else if (err)
+		log_error("event '%s': filter '%s': the kernel says: %s", events->wrong, text,
+			  said ?: error_text(err));
+	return err;
+}
+
+static int add_events(struct capture_events *events, const char **ret_why)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < opt.words.nr && !err; i++) {
+		const struct event_word *word = &opt.words.data[i];
+
+		err = word->filter ? add_filter(events, word->text) :
+				     add_event(events, word->text);
+	}
 	if (err || events->list.nr)
 		return err;
 	err = capture_events_add_default(events, ret_why);
@@ -663,6 +705,6 @@ int cmd_record(int argc, char **argv)
 	    !fill_capture(&options.capture, &events, &event_why) && !check_output())
 		status = run_record(&options, event_why, &operands);
 	capture_events_deinit(&events);
-	vec_deinit(&opt.events);
+	vec_deinit(&opt.words);
 	return status;
 }

@@ -8,6 +8,7 @@
 #include "base/errors.h"
 #include "base/hashmap.h"
 #include "base/log.h"
+#include "capture/trace-format.h"
 #include "engine/callcheck.h"
 #include "engine/ksym-log.h"
 #include "engine/parked.h"
@@ -35,6 +36,8 @@
 #define WAIT_NS 3000000000ULL
 
 #define LOOK_NS 100000000ULL	/* how often tasks are looked for that have ended */
+
+#define RAW_MAX 1024	/* bytes of a tracepoint's record, for readers; a multiple of 8 */
 
 #define FOREIGN_MAX 16	/* so many samples in a row are another kernel, not a glitch */
 
@@ -68,6 +71,12 @@ struct recording {
 	u64 modules_left_out;
 	u64 lost;			/* events that the records of losses tell of */
 	int error;			/* first write error */
+	struct {
+		struct trace_format format;	/* .size 0: it is no tracepoint */
+		u16 id;
+	} *events;
+	u32 nr_events;
+	u8 raw[RAW_MAX + sizeof(struct perfdata_note)];
 	struct chain chain;
 	u64 ips[CHAIN_MAX_FRAMES + 4];	/* chain with its context markers */
 };
@@ -115,6 +124,8 @@ static const struct unwind_ops unwind_ops = {
 static struct perfdata_writer_event written_event(const struct capture_event *event)
 {
 	return (struct perfdata_writer_event){
+		.point = event->point,
+		.format = event->format,
 		.name = event->name,
 		.type = event->type,
 		.config = event->config,
@@ -143,6 +154,24 @@ static int create_writer(const struct recording_options *options, struct perfdat
 	for (u32 i = 0; i < options->nr_events; i++)
 		events[i] = written_event(&options->events[i]);
 	return perfdata_writer_create(options->path, &writer_options, ret);
+}
+
+/* What readers are told that a tracepoint's record is. */
+static int make_events(struct recording *recording, const struct recording_options *options)
+{
+	int err = 0;
+
+	recording->events = calloc(MAX(options->nr_events, 1U), sizeof(*recording->events));
+	if (!recording->events)
+		return -ENOMEM;
+	recording->nr_events = options->nr_events;
+	for (u32 i = 0; i < options->nr_events && !err; i++) {
+		recording->events[i].id = options->events[i].config;
+		if (options->events[i].format)
+			err = trace_format_parse(options->events[i].format,
+						 &recording->events[i].format);
+	}
+	return err;
 }
 
 static int create_userland(struct recording *recording, const struct recording_options *from)
@@ -178,7 +207,9 @@ int recording_create(const struct mem_reader *mem, const struct recording_option
 	};
 	recording->symcache = options->symcache;
 	recording->seed = hash_new_seed();
-	err = guest_create(mem, options->kernels, &recording->guest);
+	err = make_events(recording, options);
+	if (!err)
+		err = guest_create(mem, options->kernels, &recording->guest);
 	if (!err)
 		err = callcheck_create(mem, &recording->callcheck);
 	if (!err)
@@ -209,6 +240,9 @@ void recording_destroy(struct recording *recording)
 	lives_destroy(recording->lives);
 	hashmap_deinit(&recording->modules);
 	ksym_log_deinit(&recording->ksyms);
+	for (u32 i = 0; i < recording->nr_events; i++)
+		trace_format_deinit(&recording->events[i].format);
+	free(recording->events);
 	free(recording);
 }
 
@@ -383,6 +417,28 @@ static void make_note(const struct wire_sample *wire, const struct chain *chain,
 }
 
 /*
+ * Of a tracepoint its record, as long as readers take it to be, though we have the first bytes
+ * only; and the note behind. Returns the size of both.
+ */
+static size_t make_raw(struct recording *recording, const struct wire_sample *wire,
+		       const struct perfdata_note *note)
+{
+	size_t size = 0;
+
+	if (wire->event < recording->nr_events && recording->events[wire->event].format.size) {
+		const struct trace_format *format = &recording->events[wire->event].format;
+
+		size = MIN(ALIGN_UP((size_t)format->size, 8), (size_t)RAW_MAX);
+		memset(recording->raw, 0, size);
+		memcpy(recording->raw, wire->raw, MIN(size, (size_t)wire->raw_size));
+		trace_format_tidy(format, recording->raw, size, recording->events[wire->event].id,
+				  wire->tid);
+	}
+	memcpy(recording->raw + size, note, sizeof(*note));
+	return size + sizeof(*note);
+}
+
+/*
  * How much there is to remember is a guest's choice: without memory for it a sample is written as
  * it is, and counted. Only the writer's errors end a recording.
  */
@@ -408,12 +464,12 @@ static int write_sample(struct recording *recording, const struct sample *sample
 		.user = wire->flags & WIRE_F_USER,
 		.ips = recording->ips,
 		.nr_ips = chain_to_ips(&recording->chain, recording->ips),
-		.raw = &note,
-		.raw_size = sizeof(note),
 	};
 
 	task_ids(wire, &out.pid, &out.tid);
 	make_note(wire, &recording->chain, &note);
+	out.raw = recording->raw;
+	out.raw_size = make_raw(recording, wire, &note);
 	return perfdata_writer_sample(recording->writer, &out);
 }
 

@@ -31,7 +31,8 @@ int sample_init(struct sample *sample, const void *data, size_t size)
 	if (size < sizeof(*wire) || size < wire->size)
 		return -ENODATA;
 	if (wire->type != WIRE_SAMPLE || wire->size < sizeof(*wire) ||
-	    wire->nr_stacks > WIRE_MAX_STACKS || wire->nr_user_frames > WIRE_MAX_USER_FRAMES)
+	    wire->nr_stacks > WIRE_MAX_STACKS || wire->nr_user_frames > WIRE_MAX_USER_FRAMES ||
+	    wire->raw_size > WIRE_MAX_RAW)
 		return -EBADMSG;
 	frames_size = (u64)wire->nr_user_frames * sizeof(u64);
 	if (frames_size && (wire->user_frames_offset % sizeof(u64) ||

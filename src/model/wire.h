@@ -11,6 +11,7 @@
 
 #define WIRE_COMM_LEN 16
 #define WIRE_MAX_EVENTS 128		/* of a recording; kvm:* are some 90. A power of two */
+#define WIRE_MAX_RAW 128		/* bytes; those of KVM's tracepoints are fewer */
 #define WIRE_MAX_STACKS 5		/* exception, interrupt, thread, two of the user */
 #define WIRE_MAX_STACK_BYTES 16384	/* one stack: THREAD_SIZE and IRQ_STACK_SIZE on x86-64 */
 #define WIRE_PAGE 4096
@@ -106,6 +107,9 @@ struct wire_sample {
 	u16 nr_user_frames;
 	u8 user_stop;		/* enum stop_reason of the user-space walk */
 	u8 nr_stacks;
+	u16 raw_size;		/* bytes of .raw: of a tracepoint the first of its record */
+	u8 pad[6];
+	u8 raw[WIRE_MAX_RAW];
 	struct wire_stack stacks[WIRE_MAX_STACKS];
 };
 

@@ -4,6 +4,8 @@
 
 #include "base/cursor.h"
 
+#define NOTE_SIZE sizeof(struct perfdata_note)
+
 int perfdata_note_read(const struct perfdata_record *sample, struct perfdata_note *ret)
 {
 	struct perfdata_note note;
@@ -12,6 +14,8 @@ int perfdata_note_read(const struct perfdata_record *sample, struct perfdata_not
 	if (sample->kind != PERFDATA_SAMPLE || !sample->sample.raw)
 		return -ENOENT;
 	cursor_init(&c, sample->sample.raw, sample->sample.raw_size);
+	if (sample->sample.raw_size > NOTE_SIZE)
+		cursor_skip(&c, sample->sample.raw_size - NOTE_SIZE);
 	note.magic = cursor_u32(&c);
 	/* Known by its magic: the reader turns records around, not these bytes. */
 	c.swap = note.magic == __builtin_bswap32(PERFDATA_NOTE_MAGIC);

@@ -10,6 +10,7 @@
 
 #define STRING_ALIGN 64	/* perf's NAME_ALIGN */
 #define CLOCK_RESOLUTION_NS 1
+#define TRACE_PAGE 4096
 
 static void put_u32(struct strbuf *sb, u32 v)
 {
@@ -110,6 +111,93 @@ static int add_event_desc(struct writer_features *features, const struct perfdat
 	return end_section(features, PERFDATA_FEATURE_EVENT_DESC);
 }
 
+static void put_u8(struct strbuf *sb, u8 v)
+{
+	strbuf_add(sb, &v, sizeof(v));
+}
+
+/* "SUBSYSTEM:NAME": whether they are of one subsystem. */
+static bool same_system(const char *a, const char *b)
+{
+	size_t len = strcspn(a, ":");
+
+	return !strncmp(a, b, len + 1);
+}
+
+/* Whether an event before @nr is of the same subsystem as it. */
+static bool is_known_system(const struct perfdata_writer *writer, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		const char *point = writer->events.data[i].point;
+
+		if (point && same_system(point, writer->events.data[nr].point))
+			return true;
+	}
+	return false;
+}
+
+/* All of the subsystem that @first is of; an event may be there twice. */
+static void put_formats(struct strbuf *sb, const struct perfdata_writer *writer, size_t first)
+{
+	const char *point = writer->events.data[first].point;
+	u32 nr = 0;
+
+	strbuf_add(sb, point, strcspn(point, ":"));
+	put_u8(sb, 0);
+	vec_for_each(&writer->events, event)
+		nr += event->point && same_system(event->point, point);
+	put_u32(sb, nr);
+	vec_for_each(&writer->events, event) {
+		if (!event->point || !same_system(event->point, point))
+			continue;
+		put_u64(sb, strlen(event->format));
+		strbuf_adds(sb, event->format);
+	}
+}
+
+static u32 nr_systems(const struct perfdata_writer *writer)
+{
+	u32 nr = 0;
+
+	for (size_t i = 0; i < writer->events.nr; i++)
+		nr += writer->events.data[i].point && !is_known_system(writer, i);
+	return nr;
+}
+
+/*
+ * What trace-cmd calls a trace.dat of version 0.6 (trace-cmd.dat.v6(5)), without what belongs to a
+ * trace itself: the formats are what readers look for.
+ */
+static int add_tracing_data(struct writer_features *features,
+			    const struct perfdata_writer *writer)
+{
+	static const char magic[] = { 23, 8, 68, 't', 'r', 'a', 'c', 'i', 'n', 'g', '0', '.', '6',
+				      0 };
+	struct strbuf *sb = &features->sections;
+	u32 systems = nr_systems(writer);
+
+	if (!systems)
+		return 0;
+	strbuf_add(sb, magic, sizeof(magic));
+	put_u8(sb, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	put_u8(sb, sizeof(long));
+	put_u32(sb, TRACE_PAGE);
+	strbuf_add(sb, "header_page", sizeof("header_page"));
+	put_u64(sb, 0);
+	strbuf_add(sb, "header_event", sizeof("header_event"));
+	put_u64(sb, 0);
+	put_u32(sb, 0);		/* ftrace's own formats */
+	put_u32(sb, systems);
+	for (size_t i = 0; i < writer->events.nr; i++) {
+		if (writer->events.data[i].point && !is_known_system(writer, i))
+			put_formats(sb, writer, i);
+	}
+	put_u32(sb, 0);		/* kallsyms */
+	put_u32(sb, 0);		/* formats of printk */
+	put_u64(sb, 0);		/* names of tasks */
+	return end_section(features, PERFDATA_FEATURE_TRACING_DATA);
+}
+
 static int add_number(struct writer_features *features, unsigned int bit, u64 number)
 {
 	put_u64(&features->sections, number);
@@ -165,7 +253,9 @@ int writer_features_build(const struct perfdata_writer *writer, struct writer_fe
 {
 	int err;
 
-	err = add_build_ids(features, writer);
+	err = add_tracing_data(features, writer);
+	if (!err)
+		err = add_build_ids(features, writer);
 	if (!err)
 		err = add_machine(features, writer);
 	if (!err)

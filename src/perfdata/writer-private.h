@@ -19,6 +19,7 @@
 struct writer_event {
 	struct perf_event_attr attr;
 	char *name;
+	char *point, *format;	/* of a tracepoint, else NULL */
 	u64 id;
 };
 

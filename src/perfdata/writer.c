@@ -81,6 +81,13 @@ static void texts_deinit(struct writer_texts *texts)
 	free(texts->cmdline);
 }
 
+static void free_event(struct writer_event *event)
+{
+	free(event->name);
+	free(event->point);
+	free(event->format);
+}
+
 static int add_event(struct perfdata_writer *writer, const struct perfdata_writer_event *from)
 {
 	struct writer_event event = {
@@ -105,11 +112,15 @@ static int add_event(struct perfdata_writer *writer, const struct perfdata_write
 	};
 	int err;
 
-	if (!event.name)
-		return -ENOMEM;
-	err = vec_push(&writer->events, event);
+	err = event.name ? 0 : -ENOMEM;
+	if (!err && from->point)
+		err = set_string(&event.point, from->point);
+	if (!err && from->point)
+		err = set_string(&event.format, from->format);
+	if (!err)
+		err = vec_push(&writer->events, event);
 	if (err)
-		free(event.name);
+		free_event(&event);
 	return err;
 }
 
@@ -197,7 +208,7 @@ void perfdata_writer_destroy(struct perfdata_writer *writer)
 	outfile_deinit(&writer->out);
 	texts_deinit(&writer->texts);
 	for (size_t i = 0; i < writer->events.nr; i++)
-		free(writer->events.data[i].name);
+		free_event(&writer->events.data[i]);
 	vec_deinit(&writer->events);
 	for (size_t i = 0; i < writer->build_ids.nr; i++)
 		free(writer->build_ids.data[i].filename);

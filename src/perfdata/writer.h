@@ -18,6 +18,9 @@ struct perfdata_writer_event {
 	u64 config;
 	u64 period_or_freq;
 	bool freq;
+	/* Of a tracepoint, whose .config is its id: without these stock perf reads no such file. */
+	const char *point;		/* "SUBSYSTEM:NAME"; NULL: it is none */
+	const char *format;		/* as tracefs describes its record */
 };
 
 struct perfdata_writer_options {

@@ -80,6 +80,43 @@ static void test_samples(void **state)
 	assert_int_equal(lost, 0);
 }
 
+/* A tracepoint's: its record comes with it, as much as is wanted. */
+static void test_raw(void **state)
+{
+	struct {
+		struct perf_event_header header;
+		u64 words[3];
+		u32 size;
+		u8 raw[404];
+	} record = { { PERF_RECORD_SAMPLE, GUEST, sizeof(record) }, { 1, 2, 3 }, 12, { 0 } };
+	struct event_overflow overflow;
+	u64 lost = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(record.raw); i++)
+		record.raw[i] = i;
+	record.header.size = offsetof(typeof(record), raw) + 12;
+	put(&record, record.header.size);
+	record.header.size = sizeof(record);
+	record.size = sizeof(record.raw);
+	put(&record, record.header.size);
+	/* What it says does not fit into it. */
+	record.header.size = offsetof(typeof(record), raw) + 4;
+	put(&record, record.header.size);
+	put_record(PERF_RECORD_SAMPLE, GUEST, 1, 2, 3);
+	assert_int_equal(event_ring_read(&ring, &overflow, &lost), 1);
+	assert_int_equal(overflow.raw_size, 12);
+	assert_memory_equal(overflow.raw, record.raw, 12);
+	assert_int_equal(event_ring_read(&ring, &overflow, &lost), 1);
+	assert_int_equal(overflow.raw_size, WIRE_MAX_RAW);
+	assert_memory_equal(overflow.raw, record.raw, WIRE_MAX_RAW);
+	assert_int_equal(event_ring_read(&ring, &overflow, &lost), 1);
+	assert_int_equal(overflow.raw_size, 4);
+	assert_int_equal(event_ring_read(&ring, &overflow, &lost), 1);
+	assert_int_equal(overflow.raw_size, 0);
+	assert_int_equal(event_ring_read(&ring, &overflow, &lost), 0);
+}
+
 /* Records lie across the buffer's end at every possible place. */
 static void test_wrap(void **state)
 {
@@ -146,6 +183,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_samples, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_raw, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrap, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_others, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad, setup, teardown),

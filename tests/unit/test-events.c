@@ -25,7 +25,24 @@ static int fake_probe(const struct perf_event_attr *attr)
 	return probe_result;
 }
 
-static struct event_source source = { .sysfs = root, .tracefs = root, .probe = fake_probe };
+static const char *filter_said;
+static int filter_result;
+
+static int fake_check(const char *tracefs, const char *name, u64 id, const char *text,
+		      char **ret_said)
+{
+	assert_string_equal(tracefs, root);
+	assert_true(id);
+	assert_true(strchr(name, ':') && *text);
+	*ret_said = filter_said ? strdup(filter_said) : NULL;
+	return filter_result;
+}
+
+static struct event_source source = {
+	.sysfs = root, .tracefs = root, .probe = fake_probe, .check_filter = fake_check,
+};
+
+#define FORMAT "name: some\nformat:\n"
 
 static void put(const char *path, const char *text)
 {
@@ -54,6 +71,9 @@ static int setup(void **state)
 	put("events/enable", "0\n");
 	put("events/kvm/enable", "0\n");
 	put("events/kvm/kvm_entry/id", "1233\n");
+	put("events/kvm/kvm_entry/format", FORMAT);
+	put("events/kvm/kvm_exit/format", FORMAT);
+	put("events/kvm/uk/format", FORMAT);
 	put("events/kvm/kvm_exit/id", "1234\n");
 	put("events/kvm/uk/id", "77\n");
 	return 0;
@@ -240,6 +260,39 @@ static void test_wildcards(void **state)
 	assert_int_equal(add("kvm:kvm_*/name=mine/"), 0);
 	assert_string_equal(list.list.data[0].name, "mine");
 	assert_string_equal(list.list.data[1].name, "mine");
+}
+
+/* As with perf: for what was named last, and beside the filter that it has. */
+static void test_filters(void **state)
+{
+	struct capture_event *events;
+	char *said = NULL;
+
+	(void)state;
+	capture_events_deinit(&list);
+	assert_int_equal(events_filter(&source, &list, "a == 1", &said), -ENOENT);
+	assert_int_equal(add("kvm:uk,kvm:kvm_*"), 0);
+	events = list.list.data;
+	assert_int_equal(events_filter(&source, &list, "a == 1", &said), 0);
+	assert_null(events[0].filter);
+	assert_string_equal(events[1].filter, "a == 1");
+	assert_string_equal(events[2].filter, "a == 1");
+	assert_string_equal(events[2].point, "kvm:kvm_exit");
+	assert_string_equal(events[2].format, FORMAT);
+	assert_int_equal(events_filter(&source, &list, "b == 2 || c == 3", &said), 0);
+	assert_string_equal(events[2].filter, "(a == 1) && (b == 2 || c == 3)");
+
+	filter_result = -EINVAL;
+	filter_said = "Field not found";
+	assert_int_equal(events_filter(&source, &list, "d == 1", &said), -EINVAL);
+	assert_string_equal(said, "Field not found");
+	assert_string_equal(list.wrong, "kvm:kvm_entry");
+	free(said);
+	filter_result = 0;
+	filter_said = NULL;
+	assert_int_equal(add("cpu-clock"), 0);
+	assert_int_equal(events_filter(&source, &list, "d == 1", &said), -EOPNOTSUPP);
+	capture_events_deinit(&list);
 }
 
 static void test_terms(void **state)
@@ -460,6 +513,7 @@ int main(void)
 		cmocka_unit_test(test_refused_modifiers),
 		cmocka_unit_test(test_lists),	  cmocka_unit_test(test_many),
 		cmocka_unit_test(test_wildcards), cmocka_unit_test(test_terms),
+		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_probe),	  cmocka_unit_test(test_mediated),
 		cmocka_unit_test(test_pmu),	  cmocka_unit_test(test_pmu_bad),
 		cmocka_unit_test(test_format),	  cmocka_unit_test(test_default),

@@ -39,6 +39,21 @@ static void test_reads(void **state)
 	assert_memory_equal(&got, &note, sizeof(note));
 }
 
+/* Behind a tracepoint's record it is the last. */
+static void test_behind(void **state)
+{
+	struct {
+		u32 record[6];
+		struct perfdata_note note;
+	} raw = { { PERFDATA_NOTE_MAGIC, 1, 2 }, note };
+	struct perfdata_note got;
+
+	(void)state;
+	assert_int_equal(read_note(&raw, sizeof(raw), &got), 0);
+	assert_memory_equal(&got, &note, sizeof(note));
+	assert_int_equal(read_note(&raw, sizeof(raw) - 1, &got), -ENOENT);
+}
+
 static void test_other_byte_order(void **state)
 {
 	struct perfdata_note swapped = note, got;
@@ -69,6 +84,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reads),
+		cmocka_unit_test(test_behind),
 		cmocka_unit_test(test_other_byte_order),
 		cmocka_unit_test(test_none),
 	};

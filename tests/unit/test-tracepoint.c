@@ -101,6 +101,18 @@ static void test_bad(void **state)
 	assert_string_equal(strbuf_cstr(&found), "kvm:kvm_entry=11 ");
 }
 
+static void test_format(void **state)
+{
+	char *text = NULL;
+
+	(void)state;
+	assert_int_equal(tracepoint_format(root, "kvm:no_number", &text), 0);
+	assert_string_equal(text, "\n");
+	free(text);
+	assert_int_equal(tracepoint_format(root, "kvm:kvm_exit", &text), -ENOENT);
+	assert_int_equal(tracepoint_format(root, "kvm", &text), -EBADMSG);
+}
+
 static void test_exists(void **state)
 {
 	(void)state;
@@ -119,6 +131,7 @@ int main(void)
 		cmocka_unit_test(test_find),
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_exists),
+		cmocka_unit_test(test_format),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
