@@ -73,6 +73,10 @@ struct capture_backend {
 			   struct capture_counts *counts);
 };
 
+struct capture_times {
+	u64 on, counted;	/* ns */
+};
+
 struct capture {
 	struct vm_host *host;
 	struct capture_options options;
@@ -83,6 +87,7 @@ struct capture {
 	void *mode;		/* the mode's own */
 	VEC(struct capture_guest *) guests;
 	VEC(struct capture_counts) counts;	/* by VM index; of VMs that are gone, too */
+	struct capture_times *times;	/* by event, of threads that are gone */
 	bool running;
 };
 

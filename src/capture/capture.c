@@ -107,9 +107,24 @@ static int make_events(struct capture_thread *thread, u32 nr)
 	return 0;
 }
 
-static void close_events(struct capture_thread *thread)
+/* As event_fill_attr() has asked for them. */
+static void add_times(const struct capture_thread *thread, u32 event, struct capture_times *times)
+{
+	struct {
+		u64 count, on, counted;
+	} values;
+	int fd = thread->events[event].fd;
+
+	if (fd < 0 || read(fd, &values, sizeof(values)) != sizeof(values))
+		return;
+	times->on += values.on;
+	times->counted += values.counted;
+}
+
+static void close_events(struct capture *capture, struct capture_thread *thread)
 {
 	for (u32 i = 0; i < thread->nr_events; i++) {
+		add_times(thread, i, &capture->times[i]);
 		if (thread->events[i].link >= 0)
 			close(thread->events[i].link);
 		if (thread->events[i].fd >= 0)
@@ -124,7 +139,7 @@ static void remove_thread(struct capture *capture, struct capture_guest *guest,
 	enable_events(thread, false);
 	if (capture->backend->remove_thread)
 		capture->backend->remove_thread(capture, guest, thread);
-	close_events(thread);
+	close_events(capture, thread);
 	free(thread);
 }
 
@@ -370,6 +385,18 @@ void capture_counts_add(struct capture_counts *counts, const struct capture_coun
 		to[i] += from[i];
 }
 
+void capture_get_times(const struct capture *capture, u32 event, u64 *ret_on, u64 *ret_counted)
+{
+	struct capture_times times = capture->times[event];
+
+	vec_for_each(&capture->guests, guest) {
+		vec_for_each(&(*guest)->threads, thread)
+			add_times(*thread, event, &times);
+	}
+	*ret_on = times.on;
+	*ret_counted = times.counted;
+}
+
 static void add_vm_counts(const struct capture *capture, u32 index, struct capture_counts *counts)
 {
 	if (index < capture->counts.nr)
@@ -437,10 +464,12 @@ int capture_create(struct vm_host *host, const struct capture_options *options,
 		capture->options.max_depth = MAX_DEPTH_DEFAULT;
 	capture->options.max_depth = MIN(capture->options.max_depth, WIRE_MAX_USER_FRAMES);
 	capture->options.user_stack = MIN(options->user_stack, WIRE_MAX_STACK_BYTES + 0U);
-	capture->backend = find_backend(options->mode, ret_why);
+	capture->times = calloc(options->nr_events, sizeof(*capture->times));
+	capture->backend = capture->times ? find_backend(options->mode, ret_why) : NULL;
 	if (capture->backend)
 		err = capture->backend->open(capture, ret_why);
 	if (err) {
+		free(capture->times);
 		free(capture);
 		return err;
 	}
@@ -458,5 +487,6 @@ void capture_destroy(struct capture *capture)
 	vec_deinit(&capture->guests);
 	vec_deinit(&capture->counts);
 	capture->backend->close(capture);
+	free(capture->times);
 	free(capture);
 }

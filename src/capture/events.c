@@ -632,6 +632,8 @@ void event_fill_attr(const struct capture_event *event, struct perf_event_attr *
 		.exclude_hv = 1,
 	};
 	if (is_hardware(event)) {
+		ret_attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
+					PERF_FORMAT_TOTAL_TIME_RUNNING;
 		ret_attr->exclude_host = event->exclude_host;
 		ret_attr->exclude_user = event->exclude_user;
 		ret_attr->exclude_kernel = event->exclude_kernel;

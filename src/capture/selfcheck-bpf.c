@@ -22,7 +22,7 @@ static void check_btf(struct selfcheck *check)
 {
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		selfcheck_add(check, "btf", SELFCHECK_NO,
-			      "a kernel with CONFIG_DEBUG_INFO_BTF; without it only mode ptrace is left",
+			      "without CONFIG_DEBUG_INFO_BTF only mode ptrace is left",
 			      "/sys/kernel/btf/vmlinux: %s", error_text(-errno));
 	else
 		selfcheck_add(check, "btf", SELFCHECK_YES, NULL, "the kernel tells its types");

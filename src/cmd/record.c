@@ -22,6 +22,7 @@
 #define DEFAULT_HZ 997		/* prime: does not beat with what guests do at round rates */
 #define MAX_HZ 100000
 #define DEFAULT_CACHE_SIZE (2ULL << 30)
+#define MIN_COUNTED_PERCENT 95
 #define MAX_NAMED_EVENTS 4	/* in the first line */
 #define POLL_MS 100
 #define PROGRESS_NS 1000000000ULL
@@ -465,12 +466,28 @@ static void say_result(const struct recorder_result *result)
 			    result->name);
 }
 
-static void say_end(const struct recorder *recorder)
+/* Samples that are missing because others had the counters are in no other sum. */
+static void warn_shared_counters(const struct recorder *recorder,
+				 const struct capture_options *capture)
+{
+	for (u32 i = 0; i < capture->nr_events; i++) {
+		u64 on, counted;
+
+		recorder_get_times(recorder, i, &on, &counted);
+		if (percent(counted, on) < MIN_COUNTED_PERCENT && on)
+			log_warning("event %s counted in %.0f %% of the time only: others had the "
+				    "hardware counters; fewer events at once have more of them",
+				    capture->events[i].name, percent(counted, on));
+	}
+}
+
+static void say_end(const struct recorder *recorder, const struct capture_options *capture)
 {
 	struct capture_counts counts;
 
 	recorder_get_counts(recorder, &counts);
 	say_counts(&counts);
+	warn_shared_counters(recorder, capture);
 	for (size_t i = 0; i < recorder_nr_results(recorder); i++) {
 		struct recorder_result result;
 
@@ -558,7 +575,7 @@ static int record(struct recorder *recorder, const struct recorder_options *opti
 	finish_err = recorder_finish(recorder);
 	if (err)
 		log_error_errno(err, "recording ended early");
-	say_end(recorder);
+	say_end(recorder, &options->capture);
 	status = err || finish_err ? STATUS_FAILURE : child_status(status);
 	if (recorder_is_stuck(recorder))
 		leave(child, status);

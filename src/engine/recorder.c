@@ -883,6 +883,11 @@ void recorder_get_counts(const struct recorder *recorder, struct capture_counts 
 	capture_get_counts(recorder->capture, ret);
 }
 
+void recorder_get_times(const struct recorder *recorder, u32 event, u64 *ret_on, u64 *ret_counted)
+{
+	capture_get_times(recorder->capture, event, ret_on, ret_counted);
+}
+
 void recorder_get_accounting(const struct recorder *recorder, struct accounting *ret)
 {
 	struct accounting sum = { 0 };

@@ -86,6 +86,8 @@ int recorder_start(struct recorder *recorder);
 int recorder_step(struct recorder *recorder, int timeout_ms);
 
 void recorder_get_counts(const struct recorder *recorder, struct capture_counts *ret);
+/* capture_get_times() */
+void recorder_get_times(const struct recorder *recorder, u32 event, u64 *ret_on, u64 *ret_counted);
 /* Of all VMs together. */
 void recorder_get_accounting(const struct recorder *recorder, struct accounting *ret);
 

@@ -158,6 +158,18 @@ mediated() {
 	same 'a PMU that is taken when it is asked: recording goes on' 0 $?
 	contains 'with its reason' "$(cat mediated.err)" "guests' own"
 	contains 'which it was asked for' "$(cat "$SHIM_LOG")" 'type 0 config 0'
+	unset SHIM_ERRNO
+
+	# Hardware events, as far as they go without hardware.
+	SHIM_FAKE=1 LD_PRELOAD=$PWD/shim.so "$KVMPROF" record --vm one -e cycles:u,cpu-clock \
+		--duration 2 -o hardware.data >hardware.err 2>&1
+	same 'a hardware event is recorded' 0 $?
+	contains 'and told of' "$(cat hardware.err)" 'events cycles:u at 997 Hz, cpu-clock at 997 Hz'
+	contains 'that others had its counter' "$(cat hardware.err)" \
+		'event cycles:u counted in 50 % of the time only'
+	lacks 'which is nothing to cpu-clock' "$(cat hardware.err)" 'event cpu-clock counted'
+	"$KVMPROF" report -i hardware.data >hardware.report 2>/dev/null
+	contains 'with a section of its own' "$(names hardware.report)" 'cycles:u'
 }
 
 if ! "$lab" guest start one --kernel 6.1 --cpus 2 --workload cputree-fp --workload syscalls-fp \
