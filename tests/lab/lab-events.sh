@@ -172,6 +172,19 @@ mediated() {
 	contains 'with a section of its own' "$(names hardware.report)" 'cycles:u'
 }
 
+# Where there is hardware.
+hardware() {
+	if ! why=$("$KVMPROF" selfcheck -n perf.cycles 2>&1); then
+		skip 'hardware cycles' "$why"
+		return
+	fi
+	"$KVMPROF" record --vm one -e cycles:u,cycles:k --duration 3 -o cycles.data >cycles.err 2>&1
+	same 'hardware cycles are recorded' 0 $?
+	sed 's/^/# /' cycles.err
+	"$KVMPROF" report -i cycles.data 2>/dev/null >cycles.report
+	same 'of both modes' 'cycles:u cycles:k' "$(names cycles.report | xargs)"
+}
+
 if ! "$lab" guest start one --kernel 6.1 --cpus 2 --workload cputree-fp --workload syscalls-fp \
 	>pid 2>start; then
 	fail 'the guest starts' "$(cat start)"
@@ -185,6 +198,7 @@ for mode in inline deferred ptrace; do
 	filters "$mode"
 done
 bad_filters
+hardware
 mediated
 "$lab" guest stop one
 tap_done
