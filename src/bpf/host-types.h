@@ -20,7 +20,7 @@ struct kvm {
 
 #ifdef __TARGET_ARCH_arm64
 
-#include "bpf/regs-arm64.h"
+#include "arch/arm64-kvm.h"
 
 /* Of those there are, the ones that are read; values are the running kernel's. */
 enum vcpu_sysreg {

@@ -12,7 +12,7 @@ SHOT_INLINE void shot_begin(struct shot *shot)
 {
 	__builtin_memset(&shot->wire, 0, sizeof(shot->wire));
 	shot->wire.type = WIRE_SAMPLE;
-	shot->wire.regs.arch = VCPU_ARCH_X86_64;
+	shot->wire.regs.arch = SHOT_ARCH;
 	shot->flags = 0;
 	shot->percpu = 0;
 	shot->used = 0;

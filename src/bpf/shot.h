@@ -17,6 +17,14 @@
 #include "mmu/walk.h"
 #include "model/wire.h"
 
+/* A host's guests are of its architecture, and the programs are built for one. */
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+#define SHOT_ARM64 1
+#define SHOT_ARCH VCPU_ARCH_ARM64
+#else
+#define SHOT_ARCH VCPU_ARCH_X86_64
+#endif
+
 #define SHOT_PAGE WIRE_PAGE
 #define SHOT_READ_MAX 256	/* of shot_read() */
 #define SHOT_READ_AHEAD 1024	/* what it reads at once where it can; a power of two */

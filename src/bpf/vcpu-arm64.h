@@ -16,7 +16,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "bpf/host-types.h"
-#include "bpf/regs-arm64.h"
+#include "arch/arm64-kvm.h"
 #include "bpf/shared.h"
 
 #define HOST_PF_VCPU 1		/* PF_VCPU, include/linux/sched.h */

@@ -43,9 +43,11 @@ int capture_probe_vm(const struct vm *vm, enum capture_mode mode, const char **r
 
 	if (vm->confidential)
 		why = "a confidential guest: its memory and registers are encrypted";
+	else if (mode == CAPTURE_INLINE && vm->lazy)
+		why = "the guest's system registers stay in the CPU until an exit to user space (VHE)";
 	else if (mode == CAPTURE_DEFERRED && !vm->kick_signal)
 		why = "it is not known which signal kicks this VMM's vCPUs (--kick-signal)";
-	else if (mode != CAPTURE_INLINE && run_page_missing(vm))
+	else if (REGS_RUN_WANTED && mode != CAPTURE_INLINE && run_page_missing(vm))
 		why = "a vCPU's kvm_run page was not found in the VMM";
 	if (!why)
 		return 0;
@@ -93,8 +95,8 @@ static int probe_inline(struct vm_host *host, const char **ret_why)
 
 	if (err)
 		return err;
-	if (vm_host_vendor(host) != VM_VENDOR_AMD) {
-		*ret_why = "only AMD keeps the guest's registers where BPF can read them";
+	if (vm_host_vendor(host) != VM_VENDOR_AMD && vm_host_vendor(host) != VM_VENDOR_ARM) {
+		*ret_why = "only AMD and arm64 keep the guest's registers where BPF can read them";
 		return -EOPNOTSUPP;
 	}
 	*ret_why = vm_host_peek_why(host);
@@ -152,7 +154,7 @@ int capture_choose(struct vm_host *host, const struct vm *vm, enum capture_mode 
 		enum capture_mode mode;
 		const char *why;
 	} choices[] = {
-		{ CAPTURE_INLINE, "the guest's registers are in memory (AMD)" },
+		{ CAPTURE_INLINE, "the guest's registers are in memory" },
 		{ CAPTURE_DEFERRED, "KVM gives the guest's registers at exits to user space" },
 		{ CAPTURE_PTRACE, "BPF cannot be used, or not with this VMM" },
 	};
@@ -160,7 +162,9 @@ int capture_choose(struct vm_host *host, const struct vm *vm, enum capture_mode 
 	for (size_t i = 0; i < ARRAY_SIZE(choices); i++) {
 		int err = capture_probe(host, vm, choices[i].mode, ret_why);
 
-		if (err)
+		/* Whether it works on arm64 a VM has to say. */
+		if (err || (choices[i].mode == CAPTURE_INLINE && !vm &&
+			    vm_host_vendor(host) == VM_VENDOR_ARM))
 			continue;
 		*ret_mode = choices[i].mode;
 		*ret_why = choices[i].why;

@@ -412,6 +412,16 @@ static void count_memory(struct vm *vm)
 	}
 }
 
+/* The same for all vCPUs. Without any, or not to be had, nothing is taken for granted. */
+static bool is_lazy(const struct kvm_reader *reader, const struct vm *vm)
+{
+	bool lazy = true;
+
+	if (vm->vcpus.nr && kvm_arm64_lazy(reader, vm->vcpus.data[0].kvm_vcpu, &lazy))
+		lazy = true;
+	return lazy;
+}
+
 static int load_vm_once(struct vm_host *host, struct vm *vm)
 {
 	struct kvm_reader reader = { host->kernel, &host->layout };
@@ -421,6 +431,8 @@ static int load_vm_once(struct vm_host *host, struct vm *vm)
 	err = kvm_read_vcpus(&reader, vm->kvm, vm);
 	err = err ?: kvm_read_slots(&reader, vm->kvm, &vm->slots);
 	err = err ?: kvm_read_confidential(&reader, vm->kvm, host->vendor, &vm->confidential_kind);
+	if (!err && host->vendor == VM_VENDOR_ARM)
+		vm->lazy = is_lazy(&reader, vm);
 	return err;
 }
 
@@ -576,6 +588,8 @@ const char *vm_host_peek_why(const struct vm_host *host)
 	switch (host->vendor) {
 	case VM_VENDOR_AMD:
 		return host->shadows ? why_shadows : NULL;
+	case VM_VENDOR_ARM:
+		return NULL;
 	case VM_VENDOR_INTEL:
 		return kvm_vmx_peekable(&host->layout) ? NULL :
 			"the layout of this kernel's struct kvm_vcpu_arch is not known";
@@ -591,6 +605,8 @@ int vm_host_peek_regs(struct vm_host *host, const struct vm_vcpu *vcpu, struct v
 	switch (host->vendor) {
 	case VM_VENDOR_AMD:
 		return kvm_peek_svm(&reader, vcpu->kvm_vcpu, ret);
+	case VM_VENDOR_ARM:
+		return kvm_peek_arm64(&reader, vcpu->kvm_vcpu, ret);
 	case VM_VENDOR_INTEL:
 		return kvm_peek_vmx(&reader, vcpu->kvm_vcpu, host->vmx_lstar, ret);
 	default:

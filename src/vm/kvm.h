@@ -51,6 +51,18 @@ bool kvm_vmx_peekable(const struct vm_layout *layout);
 u32 kvm_vmx_find_lstar(const struct kvm_reader *reader, u64 uret_list);
 
 /*
+ * Registers of an arm64 vCPU, of which the system registers are old while the vCPU is loaded where
+ * kvm_arm64_lazy() says so. -EOPNOTSUPP: the layout is not known.
+ */
+int kvm_peek_arm64(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs *ret);
+
+/*
+ * Whether a guest's system registers stay in the CPU after an exit, until the vCPU is put: where
+ * the host's kernel runs in EL2.
+ */
+int kvm_arm64_lazy(const struct kvm_reader *reader, u64 kvm_vcpu, bool *ret);
+
+/*
  * Whether KVM on AMD shadows its guests' page tables, by the parameter npt of kvm_amd under @sysfs
  * ("/sys"). Not when there is no such parameter.
  */

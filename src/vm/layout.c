@@ -131,6 +131,9 @@ static const struct wanted kvm_members[] = {
 	WANT("kvm_vcpu", "arch.cr3", vcpu_cr3, .optional = true),
 	WANT("kvm_vcpu", "arch.cr4", vcpu_cr4, .optional = true),
 	WANT("kvm_vcpu", "arch.efer", vcpu_efer, .optional = true),
+	WANT("kvm_vcpu", "arch.ctxt.regs", vcpu_ctxt_regs, .optional = true),
+	WANT("kvm_vcpu", "arch.ctxt.sys_regs", vcpu_sys_regs, .optional = true),
+	WANT("kvm_vcpu", "arch.hcr_el2", vcpu_hcr, .optional = true),
 	WANT("pid", "numbers.nr", pid_nr),
 	WANT("kvm_memslots", "generation", slots_generation),
 	WANT("kvm_memslots", "gfn_tree.rb_node", slots_gfn_tree, .optional = true),
@@ -193,6 +196,28 @@ static int load_members(struct vm_layout *layout, const struct btf *btf,
 	return 0;
 }
 
+/* Their numbers in KVM's array are an enum's, and differ between releases. */
+static void load_sysregs(struct vm_layout *layout, const struct btf *btf)
+{
+	static const char *const names[LAYOUT_NR_SYSREGS] = {
+		[LAYOUT_SCTLR_EL1] = "SCTLR_EL1", [LAYOUT_TTBR0_EL1] = "TTBR0_EL1",
+		[LAYOUT_TTBR1_EL1] = "TTBR1_EL1", [LAYOUT_TCR_EL1] = "TCR_EL1",
+		[LAYOUT_VBAR_EL1] = "VBAR_EL1",	  [LAYOUT_TPIDR_EL0] = "TPIDR_EL0",
+		[LAYOUT_TPIDR_EL1] = "TPIDR_EL1", [LAYOUT_SP_EL1] = "SP_EL1",
+		[LAYOUT_ELR_EL1] = "ELR_EL1",
+	};
+	s32 id = btf__find_by_name_kind(btf, "vcpu_sysreg", BTF_KIND_ENUM);
+	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, id);
+
+	for (u32 i = 0; type && i < btf_vlen(type); i++) {
+		const char *name = btf__name_by_offset(btf, btf_enum(type)[i].name_off);
+
+		for (u32 reg = 0; reg < LAYOUT_NR_SYSREGS; reg++)
+			if (!strcmp(name, names[reg]))
+				layout->sysregs[reg] = btf_enum(type)[i].val;
+	}
+}
+
 /* How many slot ids there can be: SHRT_MAX with the tree, the old index by id knows its own. */
 static u32 count_slot_ids(const struct btf *btf)
 {
@@ -224,6 +249,7 @@ int vm_layout_load(struct vm_layout *layout, const struct btf *kvm, const struct
 	l.slot_size = struct_size(kvm, "kvm_memory_slot");
 	l.rb_size = struct_size(kvm, "rb_node");
 	l.slots_max_id = count_slot_ids(kvm);
+	load_sysregs(&l, kvm);
 	if (vendor) {
 		load_members(&l, vendor, svm_members, ARRAY_SIZE(svm_members));
 		if (!vm_layout_member(vendor, "vmcb", "save", &offset, &size))

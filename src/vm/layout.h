@@ -12,6 +12,20 @@ struct btf;
 
 #define LAYOUT_ABSENT UINT32_MAX	/* this kernel has no such member */
 
+/* Of an arm64 guest's system registers, those that are read. */
+enum layout_sysreg {
+	LAYOUT_SCTLR_EL1,
+	LAYOUT_TTBR0_EL1,
+	LAYOUT_TTBR1_EL1,
+	LAYOUT_TCR_EL1,
+	LAYOUT_VBAR_EL1,
+	LAYOUT_TPIDR_EL0,
+	LAYOUT_TPIDR_EL1,
+	LAYOUT_SP_EL1,
+	LAYOUT_ELR_EL1,
+	LAYOUT_NR_SYSREGS,
+};
+
 /* Byte offsets, or LAYOUT_ABSENT; "size of" where it says so. */
 struct vm_layout {
 	/* struct kvm */
@@ -41,6 +55,11 @@ struct vm_layout {
 	u32 vcpu_cr3;
 	u32 vcpu_cr4;
 	u32 vcpu_efer;
+	/* arm64, in vcpu->arch */
+	u32 vcpu_ctxt_regs;	/* .ctxt.regs */
+	u32 vcpu_sys_regs;	/* .ctxt.sys_regs */
+	u32 vcpu_hcr;		/* .hcr_el2 */
+	u32 sysregs[LAYOUT_NR_SYSREGS];	/* indices into it */
 
 	/* struct pid */
 	u32 pid_nr;		/* numbers[0].nr: in the first namespace */

@@ -41,6 +41,7 @@ struct vm {
 	u64 caught_signals;	/* those that the VMM has handlers for: bit NUMBER - 1 */
 	bool confidential;	/* SEV, TDX, guest_memfd, …: refused */
 	const char *confidential_kind;	/* which, a constant; NULL when it is not */
+	bool lazy;		/* arm64: see kvm_arm64_lazy() */
 	VEC(struct vm_vcpu) vcpus;
 	struct mem_slots slots;
 	u64 memory;		/* bytes in its slots that are RAM */

@@ -3,8 +3,8 @@
  * The general registers of an arm64 vCPU as KVM keeps them, in its struct kvm_cpu_context: in the
  * layout of the user ABI's struct user_pt_regs. Compiled into BPF and user space.
  */
-#ifndef BPF_REGS_ARM64_H
-#define BPF_REGS_ARM64_H
+#ifndef ARCH_ARM64_KVM_H
+#define ARCH_ARM64_KVM_H
 
 #include "model/regs.h"
 
