@@ -316,4 +316,23 @@ SHOT_INLINE int shot_read_u64(struct shot *shot, u64 gva, u32 kind)
 	return stop;
 }
 
+/* Forgets what earlier walks found. */
+SHOT_INLINE void shot_forget_walks(struct shot *shot)
+{
+	shot->buf_size = 0;
+	for (int i = 0; i < SHOT_NR_VIEWS; i++) {
+		shot->views[i].size = 0;
+		shot->views[i].resume = 0;
+		shot->views[i].line_hva = 0;
+		shot->views[i].line_used = 0;
+	}
+}
+
+/* Walks by other tables from now on; on arm64 in the lower half. */
+SHOT_INLINE void shot_set_root(struct shot *shot, u64 root)
+{
+	shot->space.root = root;
+	shot_forget_walks(shot);
+}
+
 #endif

@@ -10,6 +10,8 @@
 
 #define SHOT_KERNEL_STACKS 3	/* exception, interrupt, thread */
 
+#ifndef SHOT_ARM64
+
 enum shot_stack {
 	SHOT_STACK_THREAD,
 	SHOT_STACK_IRQ,
@@ -126,6 +128,8 @@ SHOT_FN int shot_find_next_task(struct shot *shot)
 	}
 	return 0;
 }
+
+#endif
 
 /*
  * Leaves out @size bytes of a user stack's page @page, which is not there: mostly the stack has
@@ -249,7 +253,7 @@ SHOT_FN int shot_take_stack(struct shot *shot, u64 sp, u32 i)
 /* The stack at the stack pointer and those that were left for it. */
 SHOT_INLINE void shot_take_stacks(struct shot *shot)
 {
-	u64 sp = shot->wire.regs.gpr[X86_RSP];
+	u64 sp = shot->wire.regs.gpr[SHOT_SP];
 
 	for (u32 i = 0; i < SHOT_KERNEL_STACKS && sp; i++) {
 		shot_take_stack(shot, sp, i);

@@ -7,6 +7,10 @@
 
 #include "bpf/shot-mem.h"
 
+#ifdef SHOT_ARM64
+#include "bpf/shot-arm64.h"
+#else
+
 /*
  * With page-table isolation user mode runs on tables that lack most of the kernel: the second page
  * of an 8 KiB pair (PTI_USER_PGTABLE_BIT, arch/x86/entry/calling.h, since v4.15).
@@ -31,19 +35,6 @@ SHOT_INLINE u64 shot_percpu(struct shot *shot, u64 kernel_start)
 	return shot->percpu;
 }
 
-/* Forgets what earlier walks found. */
-SHOT_INLINE void shot_set_root(struct shot *shot, u64 root)
-{
-	shot->space.root = root;
-	shot->buf_size = 0;
-	for (int i = 0; i < SHOT_NR_VIEWS; i++) {
-		shot->views[i].size = 0;
-		shot->views[i].resume = 0;
-		shot->views[i].line_hva = 0;
-		shot->views[i].line_used = 0;
-	}
-}
-
 /* Reads the current task's address into .value, in the kernel's tables. */
 SHOT_INLINE int shot_current(struct shot *shot, u64 address)
 {
@@ -57,6 +48,24 @@ SHOT_INLINE int shot_current(struct shot *shot, u64 address)
 		shot_set_root(shot, shot->space.root | SHOT_PTI_USER_ROOT);
 	return stop;
 }
+
+/* The task's address into .value: the current one's, unless another is on the CPU already. */
+SHOT_INLINE int shot_find_task(struct shot *shot, const struct wire_guest *guest)
+{
+	u64 percpu = shot_percpu(shot, guest->kernel_start);
+	int stop;
+
+	if (shot->next_task) {
+		shot->value = shot->next_task;
+		return 0;
+	}
+	stop = percpu ? shot_current(shot, percpu + guest->current_task_offset) : STOP_BAD_POINTER;
+	if (!stop && (shot->value < guest->kernel_start || shot->value % 8))
+		stop = STOP_BAD_POINTER;
+	return stop;
+}
+
+#endif
 
 /* Reads 4 bytes of the task into *@ret. */
 SHOT_INLINE int shot_read_id(struct shot *shot, u64 gva, s32 *ret)
@@ -113,22 +122,6 @@ SHOT_INLINE int shot_read_task(struct shot *shot, const struct wire_guest *guest
 	if (shot->user_stack)
 		shot_read_alt_stack(shot, guest, address);
 	return 0;
-}
-
-/* The task's address into .value: the current one's, unless another is on the CPU already. */
-SHOT_INLINE int shot_find_task(struct shot *shot, const struct wire_guest *guest)
-{
-	u64 percpu = shot_percpu(shot, guest->kernel_start);
-	int stop;
-
-	if (shot->next_task) {
-		shot->value = shot->next_task;
-		return 0;
-	}
-	stop = percpu ? shot_current(shot, percpu + guest->current_task_offset) : STOP_BAD_POINTER;
-	if (!stop && (shot->value < guest->kernel_start || shot->value % 8))
-		stop = STOP_BAD_POINTER;
-	return stop;
 }
 
 /* Fills .wire.task and sets WIRE_F_TASK, WIRE_F_KTHREAD or WIRE_F_TASK_FAULT. */

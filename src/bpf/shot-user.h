@@ -13,6 +13,8 @@
 #define SHOT_USER32_CS 0x23		/* __USER32_CS, arch/x86/include/asm/segment.h */
 #define SHOT_RED_ZONE_WORTH 1024	/* bytes of a copy that has room for the red zone, too */
 
+#ifndef SHOT_ARM64
+
 /* struct pt_regs, arch/x86/include/asm/ptrace.h; the same since 64-bit kernels exist. */
 struct shot_pt_regs {
 	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax;
@@ -93,6 +95,8 @@ SHOT_INLINE int shot_find_user_regs(struct shot *shot, const struct shot_vm *vm)
 	return stop ? stop : shot_set_user_pt_regs(shot, with_bp);
 }
 
+#endif
+
 /*
  * Reads the stack from .fp to its page's end into .window, a frame at least. One read a page is
  * worth it: each read costs as much as a dozen frames.
@@ -126,6 +130,9 @@ struct shot_cursor {
 	u64 fp, floor;
 	u64 gva, last;	/* of the window, and the last offset in it at which a frame fits */
 	u32 nr, max, word;
+#ifdef SHOT_ARM64
+	u64 mask;	/* of a return address */
+#endif
 };
 
 /* One step to the caller's frame. Why the walk ends, 0, or SHOT_STEP_OUT. */
@@ -154,6 +161,9 @@ SHOT_INLINE int shot_step_frame(struct shot *shot, struct shot_cursor *at)
 		next = *(u32 *)(shot->window + offset);
 		ret = *(u32 *)(shot->window + offset + 4);
 	}
+#ifdef SHOT_ARM64
+	ret &= at->mask;
+#endif
 	/* 0 too: a stack's page that has just been freed or mapped reads as zeros. */
 	if (ret < SHOT_FIRST_PAGE || ret >= SHOT_USER_TOP)
 		return STOP_BAD_RETURN;
@@ -177,6 +187,9 @@ SHOT_INLINE int shot_step_frames(struct shot *shot)
 		.nr = shot->wire.nr_user_frames,
 		.max = shot->max_depth,
 		.word = shot->word,
+#ifdef SHOT_ARM64
+		.mask = shot_user_mask(shot),
+#endif
 	};
 	int stop = 0;
 
@@ -239,6 +252,8 @@ SHOT_FN int shot_walk_frames(struct shot *shot)
 	return 0;
 }
 
+#ifndef SHOT_ARM64
+
 /*
  * While the guest switches tasks, the tables of the next one are loaded already and the current
  * task is still the one before (context_switch(), kernel/sched/core.c). Its user stack is then
@@ -272,6 +287,8 @@ SHOT_FN int shot_use_task_root(struct shot *shot)
 	return 0;
 }
 
+#endif
+
 /*
  * In execve() the new program's memory comes before its registers: the old ones point at a stack
  * and at code that are both not there. A stack's page alone can be missing for a moment. Where RBP
@@ -297,8 +314,13 @@ SHOT_INLINE int shot_take_user(struct shot *shot)
 	if (!vm)
 		return 0;
 	if (regs->user) {
-		shot_set_user(shot, regs->pc, regs->gpr[X86_RSP], regs->gpr[X86_RBP],
+#ifdef SHOT_ARM64
+		shot_set_user(shot, regs->pc, regs->gpr[SHOT_SP], regs->gpr[SHOT_FP],
+			      SHOT_USER_WORD(regs->flags));
+#else
+		shot_set_user(shot, regs->pc, regs->gpr[SHOT_SP], regs->gpr[SHOT_FP],
 			      regs->bits / 8);
+#endif
 	} else if (!vm->guest.valid || shot->wire.flags & WIRE_F_KTHREAD) {
 		return 0;
 	} else {
@@ -367,8 +389,10 @@ SHOT_FN int shot_copy_user_stack(struct shot *shot, u64 sp, u64 end)
 #define SHOT_UC_LINK 1		/* always 0 */
 #define SHOT_UC_STACK 2		/* uc_stack.ss_sp: the alternate stack, as sigaltstack() got it */
 #define SHOT_UC_STACK_SIZE 4
+#ifndef SHOT_ARM64
 #define SHOT_UC_SP 20		/* uc_mcontext.sp */
 #define SHOT_UC_BYTES 168
+#endif
 
 /*
  * The same of a 32-bit program: the 4-byte words of struct ucontext_ia32 (arch/x86/include/asm/
@@ -457,6 +481,7 @@ SHOT_FN int shot_find_signal_frame(struct shot *shot)
 	return 0;
 }
 
+#ifndef SHOT_ARM64
 SHOT_INLINE u64 shot_control_block(const struct shot *shot)
 {
 	const struct x86_system_regs *sys = &shot->wire.regs.x86;
@@ -466,6 +491,7 @@ SHOT_INLINE u64 shot_control_block(const struct shot *shot)
 	/* In the kernel, which has a base of its own there, it is the other one. */
 	return shot->wire.regs.user ? sys->gs_base : sys->kernel_gs_base;
 }
+#endif
 
 /*
  * Copies the stack that user mode was left on and, if that is the one of a signal's handler, the

@@ -21,8 +21,12 @@
 #if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
 #define SHOT_ARM64 1
 #define SHOT_ARCH VCPU_ARCH_ARM64
+#define SHOT_SP ARM64_SP
+#define SHOT_FP ARM64_FP
 #else
 #define SHOT_ARCH VCPU_ARCH_X86_64
+#define SHOT_SP X86_RSP
+#define SHOT_FP X86_RBP
 #endif
 
 #define SHOT_PAGE WIRE_PAGE

@@ -412,9 +412,12 @@ void guest_capture_config(const struct guest *guest, struct wire_guest *ret)
 	    !percpu_offset(guest, PLACE_CURRENT_TASK, &config.current_task_offset))
 		return;
 	percpu_offset(guest, PLACE_IRQ_STACK, &config.irq_stack_offset);
+	/* arm64 does not need the latter. */
 	if (layout->mm_pgd != LAYOUT_NONE &&
-	    percpu_offset(guest, PLACE_LOADED_MM, &config.loaded_mm_offset))
+	    (guest->space.arch == VCPU_ARCH_ARM64 ||
+	     percpu_offset(guest, PLACE_LOADED_MM, &config.loaded_mm_offset)))
 		config.mm_pgd_offset = layout->mm_pgd;
+	config.pt_regs_size = layout->pt_regs_size;
 	config.task_pid_offset = layout->task_pid;
 	config.task_tgid_offset = layout->task_tgid;
 	config.task_comm_offset = layout->task_comm;

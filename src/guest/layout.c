@@ -11,6 +11,7 @@ void layout_init(struct kernel_layout *layout)
 {
 	memset(layout, 0xff, sizeof(*layout));
 	layout->irq_stack_size = IRQ_STACK_SIZE_DEFAULT;
+	layout->pt_regs_size = 0;
 	layout->module_bytes = 0;
 	layout->orc_format = ORC_FORMAT_UNKNOWN;
 	layout_init_user(&layout->user);
@@ -95,6 +96,9 @@ static void read_percpu(struct kernel_layout *layout, const struct btf *btf)
 	if (!btf_find(btf, BTF_STRUCT, "irq_stack", &type) && !btf_size(btf, type, &size) &&
 	    size >= 4096 && size <= 1 << 20)
 		layout->irq_stack_size = size;
+	if (!btf_find(btf, BTF_STRUCT, "pt_regs", &type) && !btf_size(btf, type, &size) &&
+	    size <= 1024)
+		layout->pt_regs_size = size;
 }
 
 /* The place of @member of element @index, by name of an enumerator, of module::mem[]. */

@@ -96,6 +96,7 @@ struct kernel_layout {
 	u32 hot_current_task, hot_irq_stack;
 
 	u32 irq_stack_size;
+	u32 pt_regs_size;	/* of struct pt_regs; 0: not known */
 
 	/* struct module; .module_bytes are enough to hold all the others. */
 	u32 module_bytes;

@@ -241,7 +241,7 @@ static inline void mmu_half_set_(struct mmu_half *half, u64 tcr, int high)
 	if (!page_shift || tcr >> MMU_ARM64_TCR_EPD(high) & 1 || 64 - size <= page_shift)
 		return;
 	half->bits = 64 - size;
-	half->level = (half->bits - page_shift - 1) / (page_shift - 3);
+	half->level = (u32)(half->bits - page_shift - 1) / (u32)(page_shift - 3);
 }
 
 /* TTBR to the address of the top table: without ASID and CnP, aligned to the table's size. */

@@ -126,7 +126,7 @@ struct wire_sample {
  *
  * arm64 adds TPIDR_EL1 to the address of a variable in the kernel's image. While the kernel runs,
  * SP_EL0 is the current task; __entry_task says it at any time. irq_stack_ptr there is the lowest
- * address of the IRQ stack.
+ * address of the IRQ stack. Stacks are told by their alignment: that and loaded_mm are not needed.
  */
 struct wire_guest {
 	u32 valid;			/* 1: the fields below hold */
@@ -140,6 +140,7 @@ struct wire_guest {
 	u32 pt_regs_top;		/* from the kernel stack's end to the user pt_regs' end */
 	u32 mm_pgd_offset;		/* 0: this and loaded_mm_offset are not known */
 	u32 task_alt_stack_offset;	/* sas_ss_sp, sas_ss_size; 0: not known */
+	u32 pt_regs_size;		/* arm64: of the user pt_regs; 0: not known */
 	s64 current_task_offset;	/* per-CPU current_task; arm64: __entry_task */
 	s64 irq_stack_offset;		/* per-CPU hardirq_stack_ptr, see below; 0: unknown */
 	s64 loaded_mm_offset;		/* per-CPU cpu_tlbstate.loaded_mm */
