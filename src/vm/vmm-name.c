@@ -83,18 +83,26 @@ static const char *option_value(const char *arg, const char *end, const char *op
 	return !arg[len] && next < end ? next : NULL;
 }
 
-/* Searches the arguments after the program's own name. */
-static const char *find_option(const char *cmdline, size_t len, const char *option)
+/*
+ * By all of @option's in the arguments after the program's own name: the last that gives a name
+ * counts, as it does for who takes an option more than once (QEMU, kvmtool).
+ */
+static bool name_from_option(const struct vmm_name_option *option, const char *cmdline, size_t len,
+			     char *out, size_t size)
 {
 	const char *end = cmdline + len;
+	char name[NAME_MAX + 1];
+	bool found = false;
 
 	for (const char *arg = cmdline + strlen(cmdline) + 1; arg < end; arg += strlen(arg) + 1) {
-		const char *value = option_value(arg, end, option);
+		const char *value = option_value(arg, end, option->option);
 
-		if (value)
-			return value;
+		if (value && copy_name(option->naming, value, name, sizeof(name))) {
+			snprintf(out, size, "%s", name);
+			found = true;
+		}
 	}
-	return NULL;
+	return found;
 }
 
 bool vmm_name_from_cmdline(const struct vmm_kind *kind, const char *cmdline, size_t len, char *out,
@@ -102,12 +110,9 @@ bool vmm_name_from_cmdline(const struct vmm_kind *kind, const char *cmdline, siz
 {
 	if (!kind || !len)
 		return false;
-	for (const struct vmm_name_option *option = kind->options; option->option; option++) {
-		const char *value = find_option(cmdline, len, option->option);
-
-		if (value && copy_name(option->naming, value, out, size))
+	for (const struct vmm_name_option *option = kind->options; option->option; option++)
+		if (name_from_option(option, cmdline, len, out, size))
 			return true;
-	}
 	return false;
 }
 

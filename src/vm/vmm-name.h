@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a VM is called, by what who started its VMM wrote: the command line, the control group. All of
- * it is foreign text. The functions write a non-empty name to @out, which has @size bytes, and say
- * whether they did.
+ * What a VM is called, by what who started its VMM wrote: the command line, the control group. All
+ * of it is foreign text. The functions write a non-empty name to @out, which has @size bytes, and
+ * say whether they did.
  */
 #ifndef VM_VMM_NAME_H
 #define VM_VMM_NAME_H

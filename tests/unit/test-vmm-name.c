@@ -41,6 +41,8 @@ static void test_qemu(void **state)
 	assert_string_equal(NAME("qemu", "qemu\0--name\0web3,process=x\0"), "web3");
 	assert_string_equal(NAME("qemu", "qemu\0-name\0debug-threads=on,guest=a,,b\0"), "a,b");
 	assert_string_equal(NAME("qemu", "qemu\0-name\0a,,b,,,process=x\0"), "a,b,");
+	assert_string_equal(NAME("qemu", "qemu\0-name\0a\0-name\0b,process=x\0"), "b");
+	assert_string_equal(NAME("qemu", "qemu\0-name\0a\0-name\0debug-threads=on\0"), "a");
 	assert_null(NAME("qemu", "qemu\0-name\0debug-threads=on\0"));
 	assert_null(NAME("qemu", "qemu\0-name\0"));
 	assert_null(NAME("qemu", "qemu\0-name"));
@@ -68,7 +70,8 @@ static void test_cloud_hypervisor(void **state)
 {
 	(void)state;
 	assert_string_equal(NAME("cloud-hypervisor", "ch\0--api-socket\0/tmp/web.sock\0"), "web");
-	assert_string_equal(NAME("cloud-hypervisor", "ch\0--api-socket=path=/a/db.sock,x=y\0"), "db");
+	assert_string_equal(NAME("cloud-hypervisor", "ch\0--api-socket=path=/a/db.sock,x=y\0"),
+			    "db");
 	assert_null(NAME("cloud-hypervisor", "ch\0--api-socket\0fd=3\0"));
 	assert_null(NAME("cloud-hypervisor", "ch\0--kernel\0x\0"));
 }
