@@ -6,31 +6,31 @@
  * must be that none of this changes what the VMM does next but for one more KVM_RUN.
  *
  * qemu (12d1a768bdfe): SIGUSR1 is SIG_IPI. accel/kvm/kvm-all.c, kvm_ipi_signal() sets
- *   immediate_exit of its own vCPU; kvm_cpu_exec() clears it in kvm_eat_signals() after EINTR, looks
- *   for work and goes on. Threads are "CPU 0/KVM" with -name debug-threads=on.
+ *   immediate_exit of its own vCPU; kvm_cpu_exec() clears it in kvm_eat_signals() after EINTR,
+ *   looks for work and goes on. Threads are "CPU 0/KVM" with -name debug-threads=on.
  * firecracker (81b38b9dad60): src/vmm/src/vstate/vcpu.rs. SIGRTMIN+0, the handler is a fence only
  *   (older ones set immediate_exit); run_emulation() clears immediate_exit after EINTR, running()
  *   finds no event and stays in its state. Threads "fc_vcpu 0". --id is passed on by the jailer.
  * cloud-hypervisor (ae44c2971c83): vmm/src/cpu.rs. SIGRTMIN+0, an empty handler; EINTR is
  *   VmExit::Ignore (hypervisor/src/kvm/mod.rs), the loop looks at its flags and goes on. Threads
  *   "vcpu0". It has no name; libvirt's driver has the VM's in the socket's (NAME-socket).
- * crosvm (f1e797a68dad): src/crosvm/sys/linux/vcpu.rs. SIGRTMIN+0, the handler sets immediate_exit;
- *   vcpu_loop() clears it after EINTR. Threads "crosvm_vcpu0".
- * kvmtool (b48735e5d562): kvm-cpu.c. SIGRTMIN+0 ends the vCPU (is_running = false), SIGRTMIN+1 pauses
- *   it and is fatal when it comes twice. SIGRTMIN+2 (SIGKVMTASK) is what it kicks with to have a task
- *   run: the handler does nothing, and without a task kvm_cpu__start() goes on after
+ * crosvm (f1e797a68dad): src/crosvm/sys/linux/vcpu.rs. SIGRTMIN+0, the handler sets
+ *   immediate_exit; vcpu_loop() clears it after EINTR. Threads "crosvm_vcpu0".
+ * kvmtool (b48735e5d562): kvm-cpu.c. SIGRTMIN+0 ends the vCPU (is_running = false), SIGRTMIN+1
+ *   pauses it and is fatal when it comes twice. SIGRTMIN+2 (SIGKVMTASK) is what it kicks with to
+ *   have a task run: the handler does nothing, and without a task kvm_cpu__start() goes on after
  *   KVM_EXIT_INTR. Threads "kvm-vcpu-0".
  * libkrun (6ed74facc26d), Firecracker's descendant, in the program that uses it (crun, krunvm):
- *   src/vmm/src/linux/vstate.rs. SIGRTMIN+0, the handler sets immediate_exit, run_emulation() clears
- *   it. Threads "fc_vcpu 0".
- * dragonball (kata-containers 7c6ba40c54ea), in containerd-shim-kata-v2: src/dragonball/src/vcpu/
- *   vcpu_impl.rs, as libkrun. Threads "db_vcpu0". The shim's -id is the sandbox's.
+ *   src/vmm/src/linux/vstate.rs. SIGRTMIN+0, the handler sets immediate_exit, run_emulation()
+ *   clears it. Threads "fc_vcpu 0".
+ * dragonball (kata-containers 7c6ba40c54ea), in containerd-shim-kata-v2: vcpu/vcpu_impl.rs of
+ *   src/dragonball/src, as libkrun. Threads "db_vcpu0". The shim's -id is the sandbox's.
  * stratovirt (d5b320371f25): cpu/src/lib.rs and hypervisor/src/kvm/mod.rs. 34 with glibc, 35 with
  *   musl, the handler sets immediate_exit, kvm_vcpu_exec() clears it. Threads "CPU 0/Kvm".
- * gvisor's KVM platform (3c5eee17dc45): pkg/sentry/platform/kvm/bluepill_unsafe.go. KVM_RUN is called
- *   in a signal's handler, all but SIGCHLD masked; that one is fetched and taken for a request to
- *   stop the sandbox's thread. Not for others to send, and its vCPUs change threads.
- * virtualbox's KVM backend (virtualbox-kvm 9d202d47d432): patches/0002-NEM-Implement-KVM-backend.patch.
+ * gvisor's KVM platform (3c5eee17dc45): bluepill_unsafe.go of pkg/sentry/platform/kvm. KVM_RUN is
+ *   called in a signal's handler, all but SIGCHLD masked; that one is fetched and taken for a
+ *   request to stop the sandbox's thread. Not for others to send, and its vCPUs change threads.
+ * virtualbox's KVM backend (virtualbox-kvm 9d202d47d432): 0002-NEM-Implement-KVM-backend.patch.
  *   A signal that is chosen at run time (RTThreadPokeSignal()), so there is none to name here.
  */
 #include "vm/vmm-kinds.h"
@@ -62,7 +62,7 @@ static const struct vmm_kind kinds[] = {
 	},
 	{
 		.name = "cloud-hypervisor",
-		.programs = { "cloud-hyperviso" },	/* all of it that fits in a thread's name */
+		.programs = { "cloud-hyperviso" },	/* a process's own name has 15 letters */
 		.options = { { "--api-socket", VMM_NAMING_SOCKET } },
 		.kick_rt = RT(0),
 	},
@@ -71,7 +71,9 @@ static const struct vmm_kind kinds[] = {
 		.programs = { "crosvm" },
 		.thread = "crosvm_vcpu",	/* --name changes what the process is called */
 		.options = {
-			{ "--name" }, { "--socket", VMM_NAMING_SOCKET }, { "-s", VMM_NAMING_SOCKET },
+			{ "--name" },
+			{ "--socket", VMM_NAMING_SOCKET },
+			{ "-s", VMM_NAMING_SOCKET },
 		},
 		.kick_rt = RT(0),
 	},
@@ -100,6 +102,7 @@ static const struct vmm_kind kinds[] = {
 		.name = "kvmprof-vmm",
 		.programs = { "kvmprof-vmm" },
 		.options = { { "--name" } },
+		.kick_rt = RT(0),
 	},
 	{
 		.name = "dragonball",
