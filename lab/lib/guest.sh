@@ -22,7 +22,10 @@ Usage (inside a lab host): lab/lab guest COMMAND …
       --qemu ARGS        more for QEMU, split at white space
       --ready REGEX      wait for this console line instead ('' to wait for nothing)
       --wait S           for at most S seconds (default 120)
-      --vmm qemu         the VMM (qemu only)
+      --vmm VMM          qemu (default), kvmprof-vmm, or a program that takes kvmprof-vmm's options;
+                         those have one serial line and no devices: no --root, --qemu or --hotplug
+      --vmm-args ARGS    more for such a VMM, split at white space
+  image NAME [options]   no guest, only what it would boot: print the kernel and the initramfs
   stop NAME              end it
   list                   name, pid and kernel of each
   console NAME [-f]      its console; -f follows it
@@ -51,7 +54,7 @@ guest_wait() {
 	for regex in "$@"; do
 		until grep -Eaq -- "$regex" "$dir/console.log" 2>/dev/null; do
 			if ! guest_alive "$dir"; then
-				tail -n 20 "$dir/console.log" "$dir/qemu.log" "$dir/trace.log" >&2
+				tail -n 20 "$dir"/*.log >&2
 				die "guest ended while starting; console log: $dir/console.log"
 			fi
 			if [ "$SECONDS" -ge "$end" ]; then
@@ -80,7 +83,7 @@ guest_parse() {
 			;;
 		-h | --help) guest_usage; exit 0 ;;
 		--workload | --module | --kernel | --initrd | --script | --cpus | --mem | --append | \
-			--qemu | --ready | --wait | --vmm) need_value "$1" $# ;;
+			--qemu | --ready | --wait | --vmm | --vmm-args) need_value "$1" $# ;;
 		*) die "unknown option '$1' (see lab/lab guest --help)" ;;
 		esac
 		case $1 in
@@ -98,7 +101,14 @@ guest_parse() {
 guest_check() {
 	local file
 
-	[ "${opt[vmm]}" = qemu ] || die "VMM '${opt[vmm]}' is not available yet"
+	[ "${opt[vmm]}" != kvmprof-vmm ] || opt[vmm]=$LAB_BUILD/vmm/kvmprof-vmm
+	if [ "${opt[vmm]}" = qemu ]; then
+		[ -z "${opt[vmm-args]-}" ] || die "--vmm-args is for other VMMs (use --qemu)"
+	else
+		[ -x "${opt[vmm]}" ] || die "VMM '${opt[vmm]}' is not there (run: make)"
+		[ -z "${opt[root]-}${opt[qemu]-}${opt[hotplug]-}" ] ||
+			die "--root, --qemu and --hotplug go with QEMU only"
+	fi
 	for file in "${opt[script]-}" "${opt[initrd]-}"; do
 		[ -z "$file" ] || [ -r "$file" ] || die "cannot read '$file'"
 	done
@@ -181,15 +191,49 @@ guest_tree() {
 	[ "${#guest_modules[@]}" -eq 0 ] || tree_modules "$tree" "$kernel" "${guest_modules[@]}"
 }
 
+# The kernel's file, whatever was asked for.
+guest_vmlinuz() {
+	if kernel_known "${opt[kernel]}"; then
+		echo "$(kernel_dir "${opt[kernel]}")/boot/vmlinuz-$(kernel_release "${opt[kernel]}")"
+	else
+		echo "${opt[kernel]}"
+	fi
+}
+
+# size_mib SIZE: as need_size takes it
+size_mib() {
+	case $1 in
+	*[Gg]) echo $((${1%?} * 1024)) ;;
+	*[Mm]) echo "${1%?}" ;;
+	*[Kk]) echo $((${1%?} / 1024)) ;;
+	*) echo $(($1 / 1048576)) ;;
+	esac
+}
+
+# guest_launch_other NAME DIR INITRD: by a VMM with kvmprof-vmm's options
+guest_launch_other() {
+	local name=$1 dir=$2 initrd=$3
+	local -a extra=()
+
+	read -ra extra <<<"${opt[vmm-args]-}"
+	setsid "${opt[vmm]}" --name "$name" --kernel "$(guest_vmlinuz)" --initrd "$initrd" \
+		--mem "$(size_mib "${opt[mem]:-256M}")" --cpus "${opt[cpus]}" \
+		--append "console=ttyS0 quiet reboot=t panic=-1 ${opt[append]-}" "${extra[@]}" \
+		</dev/null >"$dir/console.log" 2>"$dir/vmm.log" &
+	echo $! >"$dir/pid"
+}
+
 # guest_launch NAME DIR INITRD
 guest_launch() {
-	local name=$1 dir=$2 initrd=$3 vmlinuz=${opt[kernel]} smp=${opt[cpus]} mem=${opt[mem]-}
+	local name=$1 dir=$2 initrd=$3 vmlinuz smp=${opt[cpus]} mem=${opt[mem]-}
 	local append="quiet panic=-1 ${opt[append]-}"
 	local -a machine devices=() extra=()
 
-	if kernel_known "$vmlinuz"; then
-		vmlinuz=$(kernel_dir "$vmlinuz")/boot/vmlinuz-$(kernel_release "$vmlinuz")
+	if [ "${opt[vmm]}" != qemu ]; then
+		guest_launch_other "$@"
+		return
 	fi
+	vmlinuz=$(guest_vmlinuz)
 	: "${mem:=${opt[root]+1G}}" "${mem:=256M}"
 	if [ -n "${opt[hotplug]-}" ]; then
 		smp+=,maxcpus=8
@@ -223,8 +267,9 @@ guest_launch() {
 		die "QEMU did not start: $(head -n 1 "$dir/qemu.log")"
 }
 
-guest_start() {
-	local name=${1-} dir base initrd
+# guest_prepare NAME [OPTION…]: parses the options, makes the state folder; leaves $dir and $initrd.
+guest_prepare() {
+	local name=${1-} base
 
 	case $name in
 	'' | -*) die "usage: lab/lab guest start NAME [options]" ;;
@@ -246,13 +291,26 @@ guest_start() {
 		{ cat "$base"; tree_pack "$dir/tree"; } >"$initrd"
 		rm -rf "$dir/tree"
 	fi
+}
+
+guest_start() {
+	local dir initrd
+
+	guest_prepare "$@"
 	if [ -n "${opt[ready]+set}" ]; then
 		guest_patterns=()
 		[ -z "${opt[ready]}" ] || guest_patterns=("${opt[ready]}")
 	fi
-	guest_launch "$name" "$dir" "$initrd"
+	guest_launch "$1" "$dir" "$initrd"
 	guest_wait "$dir" "${opt[wait]}" "${guest_patterns[@]}"
 	cat "$dir/pid"
+}
+
+guest_image() {
+	local dir initrd
+
+	guest_prepare "$@"
+	echo "$(guest_vmlinuz) $initrd"
 }
 
 # Emulated processors go wrong now and then, and a guest dies as it boots, before its first word: it
@@ -292,7 +350,7 @@ guest_stop() {
 		fi
 	else
 		note "guest '$1' had ended by itself; its last words:"
-		tail -n 30 "$dir/console.log" "$dir/qemu.log" "$dir/trace.log" >&2 || :
+		tail -n 30 "$dir"/*.log >&2 || :
 	fi
 	rm -rf "$dir"
 }
@@ -322,6 +380,7 @@ guest_command() {
 	case $command in
 	start) guest_start_twice "$@" ;;
 	start-once) guest_start "$@" ;;
+	image) guest_image "$@" ;;
 	list) guest_list ;;
 	stop | console | output | qmp | dir)
 		[ $# -ge 1 ] || die "usage: lab/lab guest $command NAME"
