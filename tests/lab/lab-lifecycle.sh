@@ -5,8 +5,8 @@
 # file is whole or absent, and the guests run on.
 set -u
 . "$SRC/tests/lib/tap.sh"
+. "$SRC/tests/lib/work.sh"
 
-lab=$SRC/lab/lab
 
 # start NAME [OPTION…]
 start() {
@@ -14,30 +14,6 @@ start() {
 	shift
 	check "guest $name starts" "$lab" guest start "$name" --kernel 6.1 \
 		--workload 'cputree-fp --report 1' "$@"
-}
-
-# Lines of work that the guest has reported: they grow while it runs.
-work() {
-	"$lab" guest console "$1" | grep -c 'work cputree'
-}
-
-# runs_on NAME WHAT: the guest's work goes on
-runs_on() {
-	before=$(work "$1")
-	for _ in 1 2 3 4 5 6; do
-		sleep 1
-		[ "$(work "$1")" -gt "$((before + 1))" ] && break
-	done
-	check "$2: the guest runs on" test "$(work "$1")" -gt "$before"
-}
-
-# recording FILE: until the recorder, whose words go to FILE, says what it takes
-recording() {
-	for _ in $(seq 300); do
-		! grep -q 'kvmprof: event ' "$1" || return 0
-		sleep 0.1
-	done
-	fail "a recording begins" "$(cat "$1")"
 }
 
 # nothing_left DIR WHAT

@@ -1,0 +1,43 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only
+# For lab tests of guests that run `cputree-fp --report 1`. Source tap.sh first.
+
+lab=$SRC/lab/lab
+
+# work NAME: lines of work that the guest has reported; they grow while it runs
+work() {
+	"$lab" guest console "$1" | grep -c 'work cputree'
+}
+
+# runs_on NAME WHAT: the guest's work goes on
+runs_on() {
+	guests_before=$(work "$1")
+	for _ in 1 2 3 4 5 6 7 8; do
+		sleep 1
+		[ "$(work "$1")" -gt "$((guests_before + 1))" ] && break
+	done
+	check "$2: the guest runs on" test "$(work "$1")" -gt "$guests_before"
+}
+
+# recording FILE: until the recorder, whose words go to FILE, says what it takes
+recording() {
+	for _ in $(seq 300); do
+		! grep -q 'kvmprof: event ' "$1" || return 0
+		sleep 0.1
+	done
+	fail "a recording begins" "$(cat "$1")"
+}
+
+# recorded FILE GUEST LEAST WHAT [PERCENT]: the recorder, whose words are in FILE, took LEAST samples
+# of the guest in each of its files, and 95 % or PERCENT of their chains are complete
+recorded() {
+	guests_seen=$(sed -n -E \
+		"s/^kvmprof: guest $2 \(.*\): ([0-9]+) samples, ([0-9.]+) % of chains.*/\1 \2/p" "$1")
+	sed 's/^/# /' "$1"
+	if [ -n "$guests_seen" ] && printf '%s\n' "$guests_seen" | awk -v least="$3" \
+		-v percent="${5:-95}" '$1 < least || $2 < percent { bad = 1 } END { exit bad }'; then
+		pass "$4: at least $3 samples, ${5:-95} % complete"
+	else
+		fail "$4: at least $3 samples, ${5:-95} % complete" "$guests_seen"
+	fi
+}
