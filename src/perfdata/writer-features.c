@@ -116,6 +116,34 @@ static void put_u8(struct strbuf *sb, u8 v)
 	strbuf_add(sb, &v, sizeof(v));
 }
 
+/*
+ * The layout of ftrace's own buffer, of which nothing is here, on a kernel of 64 bits; perf wants to
+ * see it (read_header_files() in tools/perf/util/trace-event-read.c of 6.1).
+ */
+static const char header_page[] =
+	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:1;\n";
+
+static const char header_event[] =
+	"# compressed entry header\n"
+	"\ttype_len    :    5 bits\n"
+	"\ttime_delta  :   27 bits\n"
+	"\tarray       :   32 bits\n\n"
+	"\tpadding     : type == 29\n"
+	"\ttime_extend : type == 30\n"
+	"\ttime_stamp : type == 31\n"
+	"\tdata max type_len  == 28\n";
+
+/* A name with its NUL, then a text with its length. */
+static void put_text(struct strbuf *sb, const char *name, const char *text)
+{
+	strbuf_add(sb, name, strlen(name) + 1);
+	put_u64(sb, strlen(text));
+	strbuf_adds(sb, text);
+}
+
 /* "SUBSYSTEM:NAME": whether they are of one subsystem. */
 static bool same_system(const char *a, const char *b)
 {
@@ -182,10 +210,8 @@ static int add_tracing_data(struct writer_features *features,
 	put_u8(sb, __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 	put_u8(sb, sizeof(long));
 	put_u32(sb, TRACE_PAGE);
-	strbuf_add(sb, "header_page", sizeof("header_page"));
-	put_u64(sb, 0);
-	strbuf_add(sb, "header_event", sizeof("header_event"));
-	put_u64(sb, 0);
+	put_text(sb, "header_page", header_page);
+	put_text(sb, "header_event", header_event);
 	put_u32(sb, 0);		/* ftrace's own formats */
 	put_u32(sb, systems);
 	for (size_t i = 0; i < writer->events.nr; i++) {
