@@ -17,22 +17,25 @@
  */
 #define SHOT_TRAMP_PAGES 2
 
+/* Takes the trampoline's table for what it is. A function of its own for the verifier's sake. */
+SHOT_FN int shot_leave_trampoline(struct shot *shot)
+{
+	if (!shot)
+		return 0;
+	shot->space.root_high += (u64)SHOT_TRAMP_PAGES << (shot->space.half[1].page_shift & 63);
+	shot_forget_walks(shot);
+	return 0;
+}
+
 /* Reads a word of the per-CPU area into .value, in the kernel's tables. */
 SHOT_INLINE int shot_read_percpu(struct shot *shot, u64 address)
 {
 	int stop = shot_read_u64(shot, address, SHOT_VIEW_KERNEL);
-	u64 root = shot->space.root_high;
 
 	if (stop != STOP_NOT_PRESENT || !shot->wire.regs.user)
 		return stop;
-	shot->space.root_high += (u64)SHOT_TRAMP_PAGES << (shot->space.half[1].page_shift & 63);
-	shot_forget_walks(shot);
-	stop = shot_read_u64(shot, address, SHOT_VIEW_KERNEL);
-	if (stop) {
-		shot->space.root_high = root;
-		shot_forget_walks(shot);
-	}
-	return stop;
+	shot_leave_trampoline(shot);
+	return shot_read_u64(shot, address, SHOT_VIEW_KERNEL);
 }
 
 /*
@@ -68,24 +71,29 @@ enum shot_stack {
 
 struct shot_record_walk {
 	struct shot *shot;
-	u64 low;		/* of the stack; its end is .stack_end */
+	u64 gva;		/* of the stack's copy */
+	u64 size;		/* bytes of it */
+	u64 offset;		/* in .data */
 };
 
-/* One frame record further up, in .next_sp. */
+/* One frame record further up, in .next_sp; 0: there is none. */
 static long shot_record_round(u32 i, void *arg)
 {
 	struct shot_record_walk *walk = arg;
 	struct shot *shot = walk->shot;
-	u64 record = shot->next_sp;
+	u64 inside = shot->next_sp - walk->gva, offset = walk->offset + inside, next;
 
 	(void)i;
-	if (record - walk->low >= shot->stack_end - walk->low)
+	if (inside >= walk->size)
 		return 1;
-	shot->next_sp = 0;
-	if (record % 8 || shot_read_u64(shot, record, SHOT_VIEW_STACK))
+	shot_opaque(offset);
+	if (inside % 8 || offset > SHOT_DATA_BYTES - 8) {
+		shot->next_sp = 0;
 		return 1;
-	if (shot->value > record || shot->value - walk->low >= shot->stack_end - walk->low)
-		shot->next_sp = shot->value;
+	}
+	next = *(const u64 *)(shot->data + offset);
+	/* Upwards, or to another stack. */
+	shot->next_sp = next - walk->gva < walk->size && next <= shot->next_sp ? 0 : next;
 	return !shot->next_sp;
 }
 
@@ -93,27 +101,37 @@ static long shot_record_round(u32 i, void *arg)
 
 /*
  * An interrupt's stack is left by its frame records: the first one on the thread's stack is where
- * that goes on (call_on_irq_stack(), arch/arm64/kernel/entry.S). Leaves its address in .next_sp.
+ * that goes on (call_on_irq_stack(), arch/arm64/kernel/entry.S). Leaves its address in .next_sp, of
+ * the record's stack @i, which has been copied.
  */
-SHOT_INLINE void shot_leave_irq_stack(struct shot *shot, const struct shot_vm *vm, u64 low)
+SHOT_FN int shot_leave_stack(struct shot *shot, u32 i)
 {
-	struct shot_record_walk walk = { .shot = shot, .low = low };
+	struct shot_record_walk walk = { .shot = shot };
+	const struct shot_vm *vm;
 
+	if (!shot || i >= WIRE_MAX_STACKS || shot->wire.nr_stacks <= i)
+		return 0;
+	vm = shot_vm(shot);
+	if (!vm || shot->wire.stacks[i].gva - shot->wire.task.stack < vm->guest.thread_size)
+		return 0;
+	walk.gva = shot->wire.stacks[i].gva;
+	walk.size = shot->wire.stacks[i].size;
+	walk.offset = shot->wire.stacks[i].offset - sizeof(shot->wire);
 	shot->next_sp = shot->wire.regs.gpr[ARM64_FP];
 	shot_loop(SHOT_IRQ_RECORDS, shot_record_round, &walk);
 	if (shot->next_sp - shot->wire.task.stack >= vm->guest.thread_size)
 		shot->next_sp = 0;
+	return 0;
 }
 
 /*
- * Which stack @sp is on; sets .stack_end and .next_sp. Returns enum shot_stack. All stacks have the
+ * Which stack @sp is on; sets .stack_end. Returns enum shot_stack. All stacks have the
  * size of a thread's and are aligned to twice that (THREAD_ALIGN with CONFIG_VMAP_STACK, since
  * 4.14): that is how the kernel itself sees that one is used up.
  */
 SHOT_FN int shot_find_stack(struct shot *shot, u64 sp)
 {
 	const struct shot_vm *vm;
-	u64 low;
 
 	if (!shot)
 		return SHOT_STACK_NONE;
@@ -129,9 +147,7 @@ SHOT_FN int shot_find_stack(struct shot *shot, u64 sp)
 	}
 	if (sp & vm->guest.thread_size)
 		return SHOT_STACK_NONE;
-	low = sp & ~(vm->guest.thread_size - 1ULL);
-	shot->stack_end = low + vm->guest.thread_size;
-	shot_leave_irq_stack(shot, vm, low);
+	shot->stack_end = (sp | (vm->guest.thread_size - 1ULL)) + 1;
 	return SHOT_STACK_IRQ;
 }
 

@@ -257,6 +257,9 @@ SHOT_INLINE void shot_take_stacks(struct shot *shot)
 
 	for (u32 i = 0; i < SHOT_KERNEL_STACKS && sp; i++) {
 		shot_take_stack(shot, sp, i);
+#ifdef SHOT_ARM64
+		shot_leave_stack(shot, i);
+#endif
 		sp = shot->next_sp;
 	}
 }
