@@ -35,7 +35,8 @@ static long fake(long (*next)(long number, ...), const long *args)
 	if (attr.type != PERF_TYPE_SOFTWARE && attr.type != PERF_TYPE_TRACEPOINT) {
 		attr.type = PERF_TYPE_SOFTWARE;
 		attr.config = PERF_COUNT_SW_CPU_CLOCK;
-		attr.exclude_host = 0;
+		/* Its own view of modes, which is the host's. */
+		attr.exclude_host = attr.exclude_user = attr.exclude_kernel = 0;
 	}
 	return next(SYS_perf_event_open, &attr, args[1], args[2], args[3], args[4]);
 }
