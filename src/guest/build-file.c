@@ -8,7 +8,7 @@
 #include "base/hashmap.h"
 
 #define MAGIC "KVMPKRN\n"
-#define VERSION 9	/* raise it with every change of what is written or of how it is found */
+#define VERSION 10	/* raise it with every change of what is written or of how it is found */
 
 #define LAYOUT_WORDS (sizeof(struct kernel_layout) / sizeof(u32))
 _Static_assert(sizeof(struct kernel_layout) % sizeof(u32) == 0, "an array of u32");

@@ -39,6 +39,10 @@ static int session_begin(struct session *session, const struct guest *guest, u64
 		return err;
 	if (!layout_has_pages(&session->view.layout->user))
 		return -EOPNOTSUPP;
+	/* Of pages of another size there are other numbers in the page cache. */
+	if (session->view.space.arch == VCPU_ARCH_ARM64 &&
+	    1U << session->view.space.half[0].page_shift != FILE_IMAGE_PAGE)
+		return -EOPNOTSUPP;
 	kread_init(&session->k, session->view.mem, &session->view.space,
 		   READS_BASE + nr_pages * READS_PER_PAGE);
 	session->cache = (struct page_cache){
@@ -58,11 +62,38 @@ static int session_of_file(struct session *session, const struct guest_file *fil
 	return 0;
 }
 
+/*
+ * On arm64 it depends on the size of addresses that the kernel was built for, on where memory
+ * begins and on the release. But any kernel stack is made of pages that its struct vm_struct lists,
+ * and is mapped: the first task's, after the one that has none of these.
+ */
+static int find_vmemmap_arm64(struct session *session, const struct guest *guest, u64 *ret)
+{
+	const struct user_layout *layout = &session->view.layout->user;
+	u64 first = guest_place(guest, PLACE_INIT_TASK), task, area, address, pages, page;
+	struct mmu_mapping at;
+
+	if (!first || layout->task_list == LAYOUT_NONE || layout->task_stack_area == LAYOUT_NONE ||
+	    layout->area_address == LAYOUT_NONE || layout->area_pages == LAYOUT_NONE)
+		return -EOPNOTSUPP;
+	if (kread_u64(&session->k, first + layout->task_list, &task) ||
+	    kread_u64(&session->k, task - layout->task_list + layout->task_stack_area, &area) ||
+	    kread_u64(&session->k, area + layout->area_address, &address) ||
+	    kread_u64(&session->k, area + layout->area_pages, &pages) ||
+	    kread_u64(&session->k, pages, &page) ||
+	    mmu_translate(&session->view.space, session->view.mem, GVA(address), &at))
+		return -ESTALE;
+	*ret = page - at.gpa.addr / PAGE * layout->page_bytes;
+	return 0;
+}
+
 static int find_vmemmap(struct session *session, const struct guest *guest, u64 *ret)
 {
 	u64 variable = guest_place(guest, PLACE_VMEMMAP_BASE);
 	u8 mode = session->view.space.mode & ~MMU_MODE_F_NO_NX;
 
+	if (session->view.space.arch == VCPU_ARCH_ARM64)
+		return find_vmemmap_arm64(session, guest, ret);
 	if (variable)
 		return kread_u64(&session->k, variable, ret);
 	*ret = mode == MMU_MODE_X86_5LEVEL ? VMEMMAP_5LEVEL : VMEMMAP_4LEVEL;

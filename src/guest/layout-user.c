@@ -34,6 +34,11 @@ static const struct table tables[] = {
 		{ "exit_state", 4, AT(task_exit_state) },
 		{ "fs", 8, AT(task_fs) },
 		{ "tasks.next", 8, AT(task_list) },
+		{ "stack_vm_area", 8, AT(task_stack_area) },
+	} },
+	{ "vm_struct", NO_BYTES, {
+		{ "addr", 8, AT(area_address) },
+		{ "pages", 8, AT(area_pages) },
 	} },
 	{ "fs_struct", NO_BYTES, { { "root", 16, AT(fs_root) } } },
 	{ "mm_struct", AT(mm_bytes), {

@@ -25,6 +25,7 @@ struct user_layout {
 	u32 task_parent;		/* the one that is waited by, not a debugger */
 	u32 task_exit_state;		/* 0 while it runs */
 	u32 task_list;			/* of all processes */
+	u32 task_stack_area;		/* struct vm_struct of its kernel stack */
 	u32 fs_root;			/* a struct path */
 
 	/* struct mm_struct */
@@ -73,6 +74,9 @@ struct user_layout {
 	/* struct page; .page_bytes is its size, .page_head not in every kernel. */
 	u32 page_bytes;
 	u32 page_flags, page_mapping, page_index, page_head, page_uptodate;
+
+	/* struct vm_struct */
+	u32 area_address, area_pages;
 
 	/* struct bpf_ksym */
 	u32 ksym_bytes;

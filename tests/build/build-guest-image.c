@@ -14,6 +14,8 @@
 #define PAGE 4096ULL
 #define KASLR_START 0xffffffff9e200000ULL
 #define MODULES_START 0xffffffffc0000000ULL
+#define ARM64_KASLR_START 0xffffb0de50000000ULL
+#define ARM64_MODULES_START 0xffffb0de44000000ULL
 
 #define KERNEL_TABLES (64ULL << 20)
 #define KERNEL_IMAGE (128ULL << 20)
@@ -619,17 +621,23 @@ void build_guest_init(struct build_guest *g, const struct build_guest_options *o
 	*g = (struct build_guest){
 		.options = *options,
 		.mem = mem_fake_create(),
-		.start = options->start ? options->start : KASLR_START,
+		.start = options->arm64 ? ARM64_KASLR_START : KASLR_START,
 		.next_gpa = MODULE_PAGES,
-		.next_module = MODULES_START,
+		.next_module = options->arm64 ? ARM64_MODULES_START : MODULES_START,
 	};
+	if (options->start)
+		g->start = options->start;
 	if (!g->mem)
 		abort();
 	for (u32 i = 0; i < 20; i++)
 		g->build_id[i] = i * 7 + 1;
-	check(build_pagetable_init(&g->pages, g->mem, options->five_levels ? MMU_MODE_X86_5LEVEL :
-									     MMU_MODE_X86_4LEVEL,
-				   GPA(KERNEL_TABLES)));
+	check(options->arm64 ?
+		      build_pagetable_init_arm64(&g->pages, g->mem, 12, 48, false,
+						 GPA(KERNEL_TABLES)) :
+		      build_pagetable_init(&g->pages, g->mem,
+					   options->five_levels ? MMU_MODE_X86_5LEVEL :
+								  MMU_MODE_X86_4LEVEL,
+					   GPA(KERNEL_TABLES)));
 	/* A page of the process's own, so that it is not the kernel's table. */
 	check(build_pagetable_map(&g->pages, 0x400000, MODULE_PAGES - PAGE, PAGE, MMU_USER));
 	make_image(g, &image);
@@ -639,6 +647,8 @@ void build_guest_init(struct build_guest *g, const struct build_guest_options *o
 	build_guest_poke_u64(g, g->start + BUILD_GUEST_MODULES + 8,
 			     g->start + BUILD_GUEST_MODULES);
 	g->last_module = g->start + BUILD_GUEST_MODULES;
+	if (options->arm64)
+		return;
 	/* The table above the modules' pages exists before it is copied. */
 	check(build_pagetable_map(&g->pages, MODULES_START + (511ULL << 20), MODULE_PAGES - PAGE,
 				  PAGE, MMU_WRITE));
@@ -655,7 +665,12 @@ struct vcpu_regs build_guest_regs(const struct build_guest *g)
 	struct vcpu_regs regs = build_pagetable_regs(&g->pages);
 
 	regs.pc = build_guest_function(g, 0) + BUILD_GUEST_RETURN;
-	regs.x86.lstar = g->start + 0x40000;
+	if (g->options.arm64) {
+		regs.arm64.vbar = g->start + 0x40000;
+		regs.flags = 0x5;
+	} else {
+		regs.x86.lstar = g->start + 0x40000;
+	}
 	return regs;
 }
 

@@ -79,6 +79,7 @@ struct build_guest_options {
 	bool module_memory;	/* 6.4 */
 	bool fred;
 	bool five_levels;	/* of page tables */
+	bool arm64;		/* its page tables, and places of image and modules */
 	bool no_typetab;	/* before 5.2 */
 	u32 thread_size;	/* 0: 16 KiB */
 	bool mapping_list;	/* of a process, before 6.1 */

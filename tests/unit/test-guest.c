@@ -246,6 +246,75 @@ static void test_nothing_there(void **state)
 	close_fixture(&f);
 }
 
+/* A function of arm64, at its start and in it; calls of its own. */
+static void check_arm64_code(struct fixture *f)
+{
+	/* stp x29, x30, [sp, #-32]!; mov x29, sp; bl; ldp x29, x30, [sp], #32; ret */
+	static const u32 code[] = { 0xa9be7bfd, 0x910003fd, 0x94000100, 0xa8c27bfd, 0xd65f03c0 };
+	u64 at = build_guest_function(&f->build, 3);
+	struct cfi_row row;
+
+	build_guest_poke(&f->build, at, code, sizeof(code));
+	assert_int_equal(guest_find_row(f->guest, GVA(at), &row), 0);
+	assert_int_equal(row.ra.kind, CFI_SAME);
+	assert_int_equal(guest_find_row(f->guest, GVA(at + 4), &row), 0);
+	assert_int_equal(row.ra.kind, CFI_AT_CFA);
+	assert_int_equal(row.cfa.reg, ARM64_SP);
+	assert_int_equal(guest_find_row(f->guest, GVA(at + 8), &row), -ENOENT);
+	assert_int_equal(guest_find_row(f->guest, GVA(at + 16), &row), 0);
+	assert_int_equal(row.ra.kind, CFI_SAME);
+	assert_int_equal(guest_check_kernel_call(f->guest, GVA(at + 12)), 0);
+	assert_int_equal(guest_check_kernel_call(f->guest, GVA(at + 8)), -EBADMSG);
+	assert_int_equal(guest_find_row(f->guest, GVA(at + 2), &row), -ENOENT);
+}
+
+static void test_arm64(void **state)
+{
+	struct build_guest_options options = build_guest_release(USUAL);
+	struct wire_guest config;
+	struct fixture f;
+
+	(void)state;
+	options.arm64 = true;
+	for (int text_only = 0; text_only < 2; text_only++) {
+		options.text_symbols_only = text_only;
+		open_options(&f, &options);
+		build_guest_add_module(&f.build, "virtio", 3);
+		/* Neither the vectors nor the pc: no kernel there. */
+		f.regs.arm64.vbar = f.regs.pc = 0xffff800000000000;
+		assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), -ENOENT);
+		f.regs.pc = build_guest_function(&f.build, 0);
+		assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), 0);
+		/* The first 64 KiB of this one are mapped. */
+		assert_int_equal(guest_kernel(f.guest)->start.addr, f.build.start);
+		guest_capture_config(f.guest, &config);
+		/* This one's code does not say where the current task is. */
+		assert_int_equal(config.kernel_start, text_only ? 0 : 0xffff000000000000);
+		assert_int_equal(guest_refresh_modules(f.guest), 0);
+		assert_int_equal(guest_nr_modules(f.guest), 1);
+		assert_string_equal(guest_module(f.guest, 0)->name, "virtio");
+		check_arm64_code(&f);
+		close_fixture(&f);
+	}
+}
+
+/* In user mode with the kernel unmapped: TTBR1 has the trampoline's table, two before. */
+static void test_arm64_kpti(void **state)
+{
+	struct build_guest_options options = build_guest_release(USUAL);
+	struct fixture f;
+
+	(void)state;
+	options.arm64 = true;
+	open_options(&f, &options);
+	f.regs.user = 1;
+	f.regs.pc = 0x400000;
+	f.regs.arm64.ttbr1 -= 2 * 4096;
+	assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), 0);
+	assert_int_equal(guest_kernel(f.guest)->start.addr, f.build.start);
+	close_fixture(&f);
+}
+
 /* Without KALLSYMS_ALL data has no symbols: what has a form of its own is found by that. */
 static void test_text_symbols_only(void **state)
 {
@@ -624,6 +693,8 @@ int main(void)
 		cmocka_unit_test(test_user_mode),
 		cmocka_unit_test(test_isolated_tables),
 		cmocka_unit_test(test_nothing_there),
+		cmocka_unit_test(test_arm64),
+		cmocka_unit_test(test_arm64_kpti),
 		cmocka_unit_test(test_text_symbols_only),
 		cmocka_unit_test(test_without_types),
 		cmocka_unit_test(test_stack_sizes),
