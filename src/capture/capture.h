@@ -149,8 +149,8 @@ void capture_get_counts(const struct capture *capture, struct capture_counts *re
 void capture_get_vm_counts(const struct capture *capture, u32 index, struct capture_counts *ret);
 
 /*
- * How long the hardware event of that index was on, of all threads together, and how long of that it
- * counted: less, where others had the counters. Both 0: it is none, or the kernel does not say.
+ * How long the hardware event of that index was on, of all threads together, and how long of that
+ * it counted: less, where others had the counters. Both 0: it is none, or the kernel does not say.
  */
 void capture_get_times(const struct capture *capture, u32 event, u64 *ret_on, u64 *ret_counted);
 

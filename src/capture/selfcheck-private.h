@@ -5,8 +5,11 @@
 
 #include "capture/selfcheck.h"
 
-/* KVM, and registers in kvm_run by a VM of our own that never runs. */
-void selfcheck_kvm(struct selfcheck *check, const struct vm_host *host);
+/*
+ * KVM, and registers in kvm_run by a VM of our own that never runs. Why no guest can run here, a
+ * constant; NULL when one can.
+ */
+const char *selfcheck_kvm(struct selfcheck *check, const struct vm_host *host);
 
 /* Types, maps, iterators, and each capture program loaded. */
 void selfcheck_bpf(struct selfcheck *check, const struct vm_host *host);

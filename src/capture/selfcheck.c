@@ -91,13 +91,17 @@ static bool check_modes(struct selfcheck *check, struct vm_host *host, const cha
 void selfcheck_host(struct selfcheck *check, struct vm_host *host, const char *host_why)
 {
 	enum capture_mode best = CAPTURE_AUTO;
+	const char *absence = selfcheck_kvm(check, host);
 
-	selfcheck_kvm(check, host);
 	selfcheck_bpf(check, host);
 	check_source(check, "source.bpf", VM_SOURCE_BPF);
 	check_source(check, "source.kcore", VM_SOURCE_KCORE);
 	selfcheck_perf(check);
 	selfcheck_process(check);
+	if (absence) {
+		host = NULL;
+		host_why = absence;
+	}
 	if (check_modes(check, host, host_why, &best))
 		selfcheck_add(check, "record", SELFCHECK_YES, NULL, "in mode %s",
 			      capture_mode_name(best));

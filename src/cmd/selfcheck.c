@@ -21,8 +21,8 @@ static struct {
 
 static void print_more(void)
 {
-	printf("\nWith CHECKs, their names in the first column, only those, and the exit status is\n"
-	       "whether all of them work. Without, it is whether recording works in some mode.\n");
+	printf("\nWith CHECKs, their names in the first column, only those, and the exit status\n"
+	       "is whether all of them work. Without, whether recording works in some mode.\n");
 }
 
 static const struct option_spec options[] = {

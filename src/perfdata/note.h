@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What kvmprof adds to each sample of a perf.data: why its chain ended. It travels as the sample's
- * PERF_SAMPLE_RAW bytes, which stock perf steps over for events that are not tracepoints, and behind
- * a tracepoint's record, where it does not look.
+ * PERF_SAMPLE_RAW bytes, which stock perf steps over for events that are not tracepoints. Of a
+ * tracepoint they come behind its record, where perf does not look.
  */
 #ifndef PERFDATA_NOTE_H
 #define PERFDATA_NOTE_H

@@ -117,8 +117,8 @@ static void put_u8(struct strbuf *sb, u8 v)
 }
 
 /*
- * The layout of ftrace's own buffer, of which nothing is here, on a kernel of 64 bits; perf wants to
- * see it (read_header_files() in tools/perf/util/trace-event-read.c of 6.1).
+ * The layout of ftrace's own buffer, of which nothing is here, on a kernel of 64 bits; perf wants
+ * to see it (read_header_files() in tools/perf/util/trace-event-read.c of 6.1).
  */
 static const char header_page[] =
 	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
