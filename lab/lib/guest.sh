@@ -8,7 +8,8 @@ Usage (inside a lab host): lab/lab guest COMMAND …
 
   start NAME [options]   start a guest, wait until its workloads have started, print QEMU's pid
       --kernel K         6.1 (default), 6.12, another of Debian that `lab/lab kernel K` fetched
-                         before (5.10, 7.3, 6.12@trixie, 6.18-cloud), or a kernel file
+                         before (5.10, 7.3, 6.12@trixie, 6.18-cloud), or a kernel file; of i386
+                         686 and 686-pae, fetched likewise: workloads are then NAME-32-fp and -nofp
       --workload W       a program of lab/workloads and its arguments, in one word: cputree-fp,
                          'syscalls-nofp --report 1'; again for more (default: none)
       --initrd FILE      an image of your own instead
@@ -19,6 +20,7 @@ Usage (inside a lab host): lab/lab guest COMMAND …
       --mem SIZE         default 256M, with --root 1G
       --hotplug          room for CPUs (8 in all) and memory (4 slots, 4G in all)
       --append ARGS      more for its kernel command line (it has KASLR)
+      --cpu MODEL        QEMU's -cpu (default: host)
       --qemu ARGS        more for QEMU, split at white space
       --ready REGEX      wait for this console line instead ('' to wait for nothing)
       --wait S           for at most S seconds (default 120)
@@ -82,7 +84,7 @@ guest_parse() {
 			continue
 			;;
 		-h | --help) guest_usage; exit 0 ;;
-		--workload | --module | --kernel | --initrd | --script | --cpus | --mem | --append | \
+		--workload | --module | --kernel | --initrd | --script | --cpus | --cpu | --mem | --append | \
 			--qemu | --ready | --wait | --vmm | --vmm-args) need_value "$1" $# ;;
 		*) die "unknown option '$1' (see lab/lab guest --help)" ;;
 		esac
@@ -121,6 +123,7 @@ guest_check() {
 		[ "${#guest_modules[@]}${opt[root]-}" = 0 ] ||
 			die "--root and --module need a lab kernel"
 	fi
+	! kernel_i386 "${opt[kernel]}" || [ -z "${opt[root]-}" ] || die "--root needs a 64-bit kernel"
 	[ "$LAB_ARCH" = amd64 ] || [ -z "${opt[hotplug]-}" ] ||
 		die "--hotplug is not available in an arm64 lab host"
 }
@@ -181,7 +184,7 @@ guest_tree() {
 		cp "${opt[script]}" "$tree/lab/script"
 		guest_patterns+=('^script: started')
 	fi
-	base=$(image_guest)
+	base=$(! kernel_i386 "$kernel" || LAB_ARCH=i386; image_guest)
 	if [ -n "${opt[root]-}" ]; then
 		: >"$tree/lab/root"
 		base=$(image_guest_root "$kernel")
@@ -255,7 +258,7 @@ guest_launch() {
 	mapfile -t machine < <(guest_machine)
 	read -ra extra <<<"${opt[qemu]-}"
 	# With -daemonize, QEMU's errors reach its log only when there is a trace file, too.
-	"${machine[@]}" -name "$name,debug-threads=on" -cpu host -smp "$smp" -m "$mem" \
+	"${machine[@]}" -name "$name,debug-threads=on" -cpu "${opt[cpu]-host}" -smp "$smp" -m "$mem" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-chardev "file,id=console,path=$dir/console.log" \
 		-chardev "file,id=output,path=$dir/output.log" \

@@ -31,9 +31,14 @@ kernel_own() {
 	return 1
 }
 
+# Debian 12's kernels of i386, without and with PAE: for guests.
+kernel_i386() {
+	[ "$1" = 686 ] || [ "$1" = 686-pae ]
+}
+
 # What looks like a kernel's name; whether there is one shows when it is fetched.
 kernel_known() {
-	[[ $1 =~ ^[0-9]+\.[0-9]+(-cloud)?(@[a-z-]+)?$ ]]
+	[[ $1 =~ ^[0-9]+\.[0-9]+(-cloud)?(@[a-z-]+)?$ ]] || kernel_i386 "$1"
 }
 
 # The package that holds kernel VERSION in its generic flavour: the cloud flavour has no 9p.
@@ -44,6 +49,7 @@ kernel_package() {
 		kernel_apt cache depends "linux-image-cloud-$LAB_ARCH" |
 			awk '$1 == "Depends:" { print $2; exit }'
 		;;
+	686*) kernel_apt cache depends "linux-image-$1" | awk '$1 == "Depends:" { print $2; exit }' ;;
 	*)
 		kernel_apt cache search --names-only \
 			"^linux-image-${1//./\\.}\\.[0-9]+\\+deb12-$LAB_ARCH\$" |
@@ -60,7 +66,7 @@ package_download() {
 kernel_download() {
 	local version=$1 folder=$2 package
 
-	if ! kernel_own "$version"; then
+	if ! kernel_own "$version" && ! kernel_i386 "$version"; then
 		[ "$LAB_ARCH" = amd64 ] || die "no other kernels of $LAB_ARCH than ${LAB_KERNELS[*]}"
 		suite_download "$version" "$folder"
 		return
@@ -68,7 +74,7 @@ kernel_download() {
 	package=$(kernel_package "$version")
 	! package_download "$folder" "$package" || return 0
 	# No package lists yet, or ones so old that the mirror has moved on.
-	kernel_apt get update >&2 || die "cannot fetch kernel $version: apt-get update failed"
+	kernel_apt get update >&2 || note "apt-get update failed"
 	package=$(kernel_package "$version")
 	[ -n "$package" ] || die "no Debian package of kernel $version"
 	package_download "$folder" "$package" || die "cannot download $package"
@@ -132,7 +138,7 @@ kernel_fetch() {
 	# Some of Debian's kernels are still to be had when their modules are no more.
 	[ ! -d "$temp/root/lib/modules/$release" ] || depmod -b "$temp/root" "$release"
 	case $LAB_ARCH in
-	amd64) vmlinuz_unpack "$temp/root/boot/vmlinuz-$release" >"$temp/root/vmlinux" ;;
+	amd64 | i386) vmlinuz_unpack "$temp/root/boot/vmlinuz-$release" >"$temp/root/vmlinux" ;;
 	*) ln -s "boot/vmlinuz-$release" "$temp/root/vmlinux" ;;
 	esac
 	echo "$release" >"$temp/root/release"
@@ -144,6 +150,7 @@ kernel_fetch() {
 kernel_dir() {
 	local version=$1 store dir
 
+	! kernel_i386 "$version" || local LAB_ARCH=i386
 	store=$(kernels_folder)
 	dir=$store/$version
 	kernel_known "$version" || die "unknown kernel '$version' (${LAB_KERNELS[*]}, or see lab/README.md)"

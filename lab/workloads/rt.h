@@ -37,9 +37,14 @@ _Noreturn void work_wait(void);
 #ifdef __aarch64__
 #define LEAF_FRAME() ((void)0)	/* it does */
 #else
+#ifdef __i386__
+#define LEAF_SP "esp"
+#else
+#define LEAF_SP "rsp"
+#endif
 #define LEAF_FRAME()                                \
 	do {                                        \
-		register void *sp asm("rsp");       \
+		register void *sp asm(LEAF_SP);     \
 		asm volatile("" : "+r"(sp));        \
 	} while (0)
 #endif

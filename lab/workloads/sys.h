@@ -22,6 +22,16 @@ static inline __attribute__((always_inline)) long sys6(long nr, long a, long b, 
 		     : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
 		     : "memory");
 	return x0;
+#elif defined(__i386__)
+	/* Five arguments have registers. The one call here that has six takes them in memory. */
+	const long all[] = { a, b, c, d, e, f };
+	long first = nr == __NR_mmap ? (long)all : a, ret;
+
+	asm volatile("call *rt_vsyscall"
+		     : "=a"(ret)
+		     : "a"(nr), "b"(first), "c"(b), "d"(c), "S"(d), "D"(e)
+		     : "memory");
+	return ret;
 #else
 	register long r10 asm("r10") = d;
 	register long r8 asm("r8") = e;
@@ -35,6 +45,10 @@ static inline __attribute__((always_inline)) long sys6(long nr, long a, long b, 
 	return ret;
 #endif
 }
+
+#ifdef __i386__
+extern const void *rt_vsyscall;	/* start-i386.S */
+#endif
 
 /* sys(read, fd, buf, len): up to six arguments of any scalar type; a negative errno on failure. */
 #define sys(name, ...) sys_pad(__NR_##name, ##__VA_ARGS__, 0, 0, 0, 0, 0, 0)

@@ -19,15 +19,23 @@
 
 #define ROUNDS 64
 
+#ifdef __i386__
+#define stat_at(folder, path, st) sys(fstatat64, folder, path, st, 0)
+typedef struct stat64 stat_buffer;
+#else
+#define stat_at(folder, path, st) sys(newfstatat, folder, path, st, 0)
+typedef struct stat stat_buffer;
+#endif
+
 static char buffer[4096];
 
 TREE static void do_stat(void)
 {
-	struct stat st;
+	stat_buffer st;
 	int i;
 
 	for (i = 0; i < ROUNDS; i++)
-		must("stat", sys(newfstatat, AT_FDCWD, "/proc/self/maps", &st, 0));
+		must("stat", stat_at(AT_FDCWD, "/proc/self/maps", &st));
 }
 
 TREE static void do_read(int fd)
