@@ -314,6 +314,12 @@ SHOT_INLINE const void *shot_bytes(const struct shot *shot)
 	return shot->buf + (shot->buf_at & (SHOT_READ_AHEAD - 1));
 }
 
+/* A kernel address of 32 bits as a record has it. */
+SHOT_INLINE u64 shot_extend(u64 address)
+{
+	return (u64)(s64)(s32)address;
+}
+
 /* Reads 8 bytes into .value. */
 SHOT_INLINE int shot_read_u64(struct shot *shot, u64 gva, u32 kind)
 {
@@ -321,6 +327,19 @@ SHOT_INLINE int shot_read_u64(struct shot *shot, u64 gva, u32 kind)
 
 	if (!stop)
 		shot->value = *(const u64 *)shot_bytes(shot);
+	return stop;
+}
+
+/* Reads a pointer of the kernel's into .value. */
+SHOT_INLINE int shot_read_pointer(struct shot *shot, u64 gva, u32 kind)
+{
+	int stop;
+
+	if (shot->kernel_word == 8)
+		return shot_read_u64(shot, gva, kind);
+	stop = shot_read(shot, gva, 4, kind);
+	if (!stop)
+		shot->value = shot_extend(*(const u32 *)shot_bytes(shot));
 	return stop;
 }
 

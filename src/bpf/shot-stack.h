@@ -34,7 +34,7 @@ SHOT_INLINE int shot_find_irq_stack(struct shot *shot, const struct shot_vm *vm,
 	if (!vm->guest.irq_stack_offset)
 		return STOP_UNSUPPORTED;
 	if (!shot->irq_top) {
-		int stop = shot_read_u64(shot, shot->percpu + vm->guest.irq_stack_offset,
+		int stop = shot_read_pointer(shot, shot->percpu + vm->guest.irq_stack_offset,
 					 SHOT_VIEW_KERNEL);
 
 		if (stop)
@@ -44,7 +44,7 @@ SHOT_INLINE int shot_find_irq_stack(struct shot *shot, const struct shot_vm *vm,
 	if (shot->irq_top - sp - 1 >= vm->guest.irq_stack_size)
 		return STOP_BAD_POINTER;
 	shot->stack_end = shot->irq_top;
-	if (shot_read_u64(shot, shot->irq_top - 8, SHOT_VIEW_STACK))
+	if (shot_read_pointer(shot, shot->irq_top - 8, SHOT_VIEW_STACK))
 		return 0;
 	shot->next_sp = shot->value;
 	return 0;
@@ -69,6 +69,30 @@ SHOT_INLINE enum shot_stack shot_find_entry_stack(struct shot *shot, u64 kernel_
 	return SHOT_STACK_EXCEPTION;
 }
 
+/*
+ * i386: a thread's stack is found before; any other is an interrupt's, hard or soft, which begins
+ * with the stack pointer that was left (arch/x86/kernel/irq_32.c, since v3.15), but for those of
+ * the CPU entry area, at the end of all addresses, where only entry code runs.
+ */
+#define SHOT_I386_ENTRY_AREA 0xffffffffff000000ULL
+
+SHOT_INLINE enum shot_stack shot_find_stack_i386(struct shot *shot, const struct shot_vm *vm,
+						 u64 sp)
+{
+	u64 start = sp & ~(vm->guest.thread_size - 1ULL);
+
+	if (sp >= SHOT_I386_ENTRY_AREA) {
+		shot->stack_end = (sp | (SHOT_PAGE - 1)) + 1;
+		return SHOT_STACK_NONE;
+	}
+	shot->stack_end = start + vm->guest.thread_size;
+	if (shot_read_pointer(shot, start, SHOT_VIEW_STACK) ||
+	    shot->value < vm->guest.kernel_start || shot->value % 4)
+		return SHOT_STACK_NONE;
+	shot->next_sp = shot->value;
+	return SHOT_STACK_IRQ;
+}
+
 /* Which stack @sp is on; sets .stack_end and .next_sp. Returns enum shot_stack. */
 SHOT_FN int shot_find_stack(struct shot *shot, u64 sp)
 {
@@ -86,9 +110,13 @@ SHOT_FN int shot_find_stack(struct shot *shot, u64 sp)
 			shot->stack_end = shot->wire.task.stack + vm->guest.thread_size;
 			return SHOT_STACK_THREAD;
 		}
+		if (shot->kernel_word == 4)
+			return shot_find_stack_i386(shot, vm, sp);
 		if (!shot_find_irq_stack(shot, vm, sp))
 			return SHOT_STACK_IRQ;
 	}
+	if (shot->kernel_word == 4)
+		return SHOT_STACK_NONE;
 	return shot_find_entry_stack(shot, vm->guest.kernel_start, sp);
 }
 
@@ -112,15 +140,17 @@ SHOT_FN int shot_find_next_task(struct shot *shot)
 	sp = shot->wire.regs.gpr[X86_RSP];
 	if (!vm || sp < vm->guest.kernel_start || SHOT_ENTRY_AREA(sp) ||
 	    sp - shot->wire.task.stack < vm->guest.thread_size ||
-	    shot_find_stack(shot, sp) == SHOT_STACK_IRQ)
+	    (shot->kernel_word == 8 && shot_find_stack(shot, sp) == SHOT_STACK_IRQ))
 		return 0;
 	/* THREAD_ALIGN, arch/x86/include/asm/page_64_types.h. */
 	stack = sp & ~(vm->guest.thread_size - 1ULL);
 	for (int i = 0; i <= X86_R15; i++) {
 		u64 task = shot->wire.regs.gpr[i];
 
-		if (task < vm->guest.kernel_start || task % 8 ||
-		    shot_read_u64(shot, task + vm->guest.task_stack_offset, SHOT_VIEW_KERNEL) ||
+		if (shot->kernel_word == 4)
+			task = shot_extend(task);
+		if (task < vm->guest.kernel_start || task & (shot->kernel_word - 1) ||
+		    shot_read_pointer(shot, task + vm->guest.task_stack_offset, SHOT_VIEW_KERNEL) ||
 		    shot->value != stack)
 			continue;
 		shot->next_task = task;

@@ -21,6 +21,7 @@ SHOT_INLINE void shot_begin(struct shot *shot)
 	shot->next_task = 0;
 	shot->alt_size = 0;
 	shot->word = 0;
+	shot->kernel_word = 8;
 	shot_set_root(shot, 0);
 }
 
@@ -39,6 +40,27 @@ SHOT_FN int shot_set_space(struct shot *shot)
 SHOT_INLINE void shot_set_space(struct shot *shot)
 {
 	mmu_space_set(&shot->space, &shot->wire.regs);
+}
+
+/*
+ * Code of 16 and 32 bits: segments may begin elsewhere than at 0, in real mode nearly always. What
+ * is in the record are linear addresses, of the kernel as struct wire_guest says.
+ */
+SHOT_INLINE void shot_linear_regs(struct shot *shot)
+{
+	struct vcpu_regs *regs = &shot->wire.regs;
+	u64 code = regs->x86.cs_base, stack = regs->x86.ss_base;
+
+	regs->pc = (u32)(regs->pc + code);
+	regs->gpr[X86_RSP] = (u32)(regs->gpr[X86_RSP] + stack);
+	regs->gpr[X86_RBP] = (u32)(regs->gpr[X86_RBP] + stack);
+	shot->wire.event_pc = (u32)(shot->wire.event_pc + code);
+	if (regs->user || regs->x86.efer & MMU_X86_EFER_LMA || !(regs->x86.cr0 & MMU_X86_CR0_PG))
+		return;
+	regs->pc = shot_extend(regs->pc);
+	regs->gpr[X86_RSP] = shot_extend(regs->gpr[X86_RSP]);
+	regs->gpr[X86_RBP] = shot_extend(regs->gpr[X86_RBP]);
+	shot->wire.event_pc = shot_extend(shot->wire.event_pc);
 }
 
 #endif
@@ -76,6 +98,10 @@ SHOT_FN int shot_take(struct shot *shot)
 		return 0;
 	if (shot->wire.regs.user)
 		shot->wire.flags |= WIRE_F_USER;
+#ifndef SHOT_ARM64
+	if (shot->wire.regs.bits != 64)
+		shot_linear_regs(shot);
+#endif
 	if (shot->flags & SHOT_F_WALK)
 		shot_take_memory(shot);
 	shot->wire.size = sizeof(shot->wire) + shot->used;

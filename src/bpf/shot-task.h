@@ -38,29 +38,60 @@ SHOT_INLINE u64 shot_percpu(struct shot *shot, u64 kernel_start)
 /* Reads the current task's address into .value, in the kernel's tables. */
 SHOT_INLINE int shot_current(struct shot *shot, u64 address)
 {
-	int stop = shot_read_u64(shot, address, SHOT_VIEW_KERNEL);
+	int stop = shot_read_pointer(shot, address, SHOT_VIEW_KERNEL);
 
 	if (stop != STOP_NOT_PRESENT || !(shot->space.root & SHOT_PTI_USER_ROOT))
 		return stop;
 	shot_set_root(shot, shot->space.root & ~SHOT_PTI_USER_ROOT);
-	stop = shot_read_u64(shot, address, SHOT_VIEW_KERNEL);
+	stop = shot_read_pointer(shot, address, SHOT_VIEW_KERNEL);
 	if (stop)
 		shot_set_root(shot, shot->space.root | SHOT_PTI_USER_ROOT);
 	return stop;
 }
 
+/* A descriptor of the GDT: the bytes of its base are apart. */
+#define SHOT_GDT_PERCPU 27		/* GDT_ENTRY_PERCPU, arch/x86/include/asm/segment.h, i386 */
+#define SHOT_GDT_BASE_LOW(d) ((d) >> 16 & 0xffffff)
+#define SHOT_GDT_BASE_HIGH(d) ((d) >> 56)
+
+/* i386: the base of the segment that FS selects in the kernel, of the CPU's own GDT. */
+SHOT_INLINE int shot_find_percpu_i386(struct shot *shot)
+{
+	u64 place = shot->wire.regs.x86.gdt_base + SHOT_GDT_PERCPU * 8, entry;
+	int stop;
+
+	if (shot->percpu)
+		return 0;
+	stop = shot_read(shot, shot_extend(place), 8, SHOT_VIEW_KERNEL);
+	if (stop)
+		return stop;
+	entry = *(const u64 *)shot_bytes(shot);
+	shot->percpu = SHOT_GDT_BASE_LOW(entry) | SHOT_GDT_BASE_HIGH(entry) << 24;
+	return 0;
+}
+
 /* The task's address into .value: the current one's, unless another is on the CPU already. */
 SHOT_INLINE int shot_find_task(struct shot *shot, const struct wire_guest *guest)
 {
-	u64 percpu = shot_percpu(shot, guest->kernel_start);
-	int stop;
+	u64 percpu;
+	int stop = 0;
 
 	if (shot->next_task) {
 		shot->value = shot->next_task;
 		return 0;
 	}
-	stop = percpu ? shot_current(shot, percpu + guest->current_task_offset) : STOP_BAD_POINTER;
-	if (!stop && (shot->value < guest->kernel_start || shot->value % 8))
+	if (shot->kernel_word == 4) {
+		stop = shot_find_percpu_i386(shot);
+		percpu = shot->percpu;
+		if (!stop)
+			stop = shot_current(shot,
+					    shot_extend(percpu + guest->current_task_offset));
+	} else {
+		percpu = shot_percpu(shot, guest->kernel_start);
+		stop = percpu ? shot_current(shot, percpu + guest->current_task_offset) :
+				STOP_BAD_POINTER;
+	}
+	if (!stop && (shot->value < guest->kernel_start || shot->value & (shot->kernel_word - 1)))
 		stop = STOP_BAD_POINTER;
 	return stop;
 }
@@ -100,13 +131,13 @@ SHOT_INLINE void shot_read_alt_stack(struct shot *shot, const struct wire_guest 
 SHOT_INLINE int shot_read_task(struct shot *shot, const struct wire_guest *guest, u64 address)
 {
 	struct wire_task *task = &shot->wire.task;
-	int stop = shot_read_u64(shot, address + guest->task_stack_offset, SHOT_VIEW_KERNEL);
+	int stop = shot_read_pointer(shot, address + guest->task_stack_offset, SHOT_VIEW_KERNEL);
 
 	if (stop)
 		return stop;
 	task->task = address;
 	task->stack = shot->value;
-	stop = shot_read_u64(shot, address + guest->task_mm_offset, SHOT_VIEW_KERNEL);
+	stop = shot_read_pointer(shot, address + guest->task_mm_offset, SHOT_VIEW_KERNEL);
 	if (stop)
 		return stop;
 	task->mm = shot->value;
@@ -135,6 +166,7 @@ SHOT_FN int shot_take_task(struct shot *shot)
 	vm = shot_vm(shot);
 	if (!vm || !vm->guest.valid)
 		return STOP_NO_KERNEL;
+	shot->kernel_word = vm->guest.word == 4 ? 4 : 8;
 	shot->wire.flags &= ~(u32)(WIRE_F_TASK | WIRE_F_KTHREAD);
 	stop = shot_find_task(shot, &vm->guest);
 	if (!stop)

@@ -63,6 +63,34 @@ SHOT_INLINE int shot_set_user_pt_regs(struct shot *shot, int with_bp)
 	return 0;
 }
 
+/* The same of i386. */
+struct shot_pt_regs_i386 {
+	u32 bx, cx, dx, si, di, bp, ax, ds, es, fs, gs, orig_ax, ip, cs, flags, sp, ss;
+};
+
+_Static_assert(sizeof(struct shot_pt_regs_i386) == 68, "17 words");
+
+SHOT_INLINE int shot_find_user_regs_i386(struct shot *shot, const struct shot_vm *vm)
+{
+	const struct shot_pt_regs_i386 *regs;
+	u64 top;
+	int stop;
+
+	if (!(shot->wire.flags & WIRE_F_TASK))
+		return STOP_NOT_PRESENT;
+	top = shot->wire.task.stack + vm->guest.thread_size - vm->guest.pt_regs_top;
+	stop = shot_read(shot, top - sizeof(*regs), sizeof(*regs), SHOT_VIEW_STACK);
+	if (stop)
+		return stop;
+	regs = shot_bytes(shot);
+	if ((regs->cs & 3) != 3)
+		return STOP_BAD_POINTER;
+	if (shot_is_exec(regs->orig_ax, 4))
+		shot->flags |= SHOT_F_EXEC;
+	shot_set_user(shot, regs->ip, regs->sp, regs->bp, 4);
+	return 0;
+}
+
 /*
  * In the kernel: the pt_regs at the top of the thread's stack, but for the few instructions of the
  * entry and exit paths at which they are not there yet or no more.
@@ -73,6 +101,8 @@ SHOT_INLINE int shot_find_user_regs(struct shot *shot, const struct shot_vm *vm)
 	u64 sp = gpr[X86_RSP], top;
 	int with_bp = 1, stop;
 
+	if (shot->kernel_word == 4)
+		return shot_find_user_regs_i386(shot, vm);
 	if (sp < vm->guest.kernel_start) {
 		/*
 		 * SYSCALL and SYSRET leave the stack alone and hold the user's pc in RCX. A 32-bit
@@ -271,10 +301,11 @@ SHOT_FN int shot_use_task_root(struct shot *shot)
 	vm = shot_vm(shot);
 	if (!vm || !vm->guest.mm_pgd_offset || !(shot->wire.flags & WIRE_F_TASK))
 		return 0;
-	stop = shot_read_u64(shot, shot->percpu + vm->guest.loaded_mm_offset, SHOT_VIEW_KERNEL);
+	stop = shot_read_pointer(shot, shot->percpu + vm->guest.loaded_mm_offset, SHOT_VIEW_KERNEL);
 	if (stop || shot->value == shot->wire.task.mm)
 		return stop;
-	stop = shot_read_u64(shot, shot->wire.task.mm + vm->guest.mm_pgd_offset, SHOT_VIEW_KERNEL);
+	stop = shot_read_pointer(shot, shot->wire.task.mm + vm->guest.mm_pgd_offset,
+				 SHOT_VIEW_KERNEL);
 	if (stop)
 		return stop;
 	pgd = shot->value;
@@ -488,8 +519,8 @@ SHOT_INLINE u64 shot_control_block(const struct shot *shot)
 
 	if (shot->word == 8)
 		return sys->fs_base;
-	/* In the kernel, which has a base of its own there, it is the other one. */
-	return shot->wire.regs.user ? sys->gs_base : sys->kernel_gs_base;
+	/* In a 64-bit kernel, which has a base of its own there, it is the other one. */
+	return shot->wire.regs.user || shot->kernel_word == 4 ? sys->gs_base : sys->kernel_gs_base;
 }
 #endif
 

@@ -97,12 +97,13 @@ struct shot {
 	u32 slot;		/* the last one used */
 	u32 low, high;		/* of the search for a slot */
 	u8 word;		/* bytes of a user frame's words */
-	u8 pad[7];
+	u8 kernel_word;		/* the same of the kernel */
+	u8 pad[6];
 	struct mmu_space space;
 	u64 hva;		/* result of shot_translate() and shot_find_slot() */
 	u64 room;		/* bytes from there on that are contiguous */
 	u64 behind;		/* bytes before it that are, of shot_find_slot() */
-	u64 value;		/* result of shot_read_u64() */
+	u64 value;		/* result of shot_read_pointer() */
 	u64 buf_gva;		/* what .buf holds */
 	u64 buf_size;		/* 0: nothing */
 	u64 buf_at;		/* result of shot_read(): offset in .buf */

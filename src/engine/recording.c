@@ -251,17 +251,27 @@ const struct guest *recording_guest(const struct recording *recording)
 	return recording->guest;
 }
 
+/* In a file an address of 32 bits is as perf in the guest writes it. */
+static u64 written_address(bool is_32, u64 address)
+{
+	return is_32 ? (u32)address : address;
+}
+
 static int write_kernel(struct recording *recording)
 {
 	const struct guest_kernel *kernel = guest_kernel(recording->guest);
+	u64 start;
 
 	if (recording->kernel_written)
 		return 0;
 	recording->kernel_written = true;
 	perfdata_writer_set_release(recording->writer, kernel->release);
-	return perfdata_writer_kernel(recording->writer, kernel->start.addr, kernel->text_end.addr,
-				      kernel->start.addr, kernel->build_id.data,
-				      kernel->build_id.size);
+	if (kernel->is_32)
+		perfdata_writer_set_arch(recording->writer, "i686");
+	start = written_address(kernel->is_32, kernel->start.addr);
+	return perfdata_writer_kernel(recording->writer, start,
+				      written_address(kernel->is_32, kernel->text_end.addr), start,
+				      kernel->build_id.data, kernel->build_id.size);
 }
 
 /* Each module once; one that comes back at the same place is the same to a reader. */
@@ -344,7 +354,7 @@ static void task_ids(const struct wire_sample *wire, u32 *ret_pid, u32 *ret_tid)
 }
 
 /* Lays the chain out as the kernel does: a context marker before each part. */
-static u32 chain_to_ips(const struct chain *chain, u64 *ips)
+static u32 chain_to_ips(const struct chain *chain, bool is_32, u64 *ips)
 {
 	u32 nr = 0;
 
@@ -353,7 +363,7 @@ static u32 chain_to_ips(const struct chain *chain, u64 *ips)
 			ips[nr++] = PERF_CONTEXT_KERNEL;
 		if (i == chain->nr_kernel)
 			ips[nr++] = PERF_CONTEXT_USER;
-		ips[nr++] = chain->frames[i].ip;
+		ips[nr++] = written_address(is_32, chain->frames[i].ip);
 	}
 	return nr;
 }
@@ -454,16 +464,18 @@ static int bear_no_memory(struct recording *recording, int err, bool *short_of)
 static int write_sample(struct recording *recording, const struct sample *sample)
 {
 	const struct wire_sample *wire = sample->wire;
+	/* Kernel code of a 64-bit kernel has 64 bits; user code has no such addresses. */
+	bool is_32 = wire->regs.arch == VCPU_ARCH_X86_64 && wire->regs.bits != 64;
 	struct perfdata_note note;
 	struct perfdata_sample out = {
 		.event = wire->event,
 		.cpu = wire->vcpu,
 		.time = wire->time,
 		.period = wire->period,
-		.ip = wire->regs.pc,
+		.ip = written_address(is_32, wire->regs.pc),
 		.user = wire->flags & WIRE_F_USER,
 		.ips = recording->ips,
-		.nr_ips = chain_to_ips(&recording->chain, recording->ips),
+		.nr_ips = chain_to_ips(&recording->chain, is_32, recording->ips),
 	};
 
 	task_ids(wire, &out.pid, &out.tid);

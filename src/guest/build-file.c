@@ -33,6 +33,7 @@ struct fixed {
 	u32 layout[LAYOUT_WORDS];
 	u32 thread_size;
 	u32 pt_regs_top;
+	u32 word;
 	u32 nr_symbols;
 	u32 strings_size;
 	u32 nr_orc;
@@ -52,6 +53,7 @@ static void fill_fixed(const struct kernel_build *build, struct fixed *fixed)
 	fixed->image_size = build->image_size;
 	fixed->thread_size = build->thread_size;
 	fixed->pt_regs_top = build->pt_regs_top;
+	fixed->word = build->word;
 	fixed->addressing = k->addressing;
 	fixed->long_lengths = k->long_lengths;
 	fixed->marker_size = k->marker_size;
@@ -204,6 +206,7 @@ static int read_payload(struct cursor *c, struct kernel_build *build)
 	build->image_size = fixed.image_size;
 	build->thread_size = fixed.thread_size;
 	build->pt_regs_top = fixed.pt_regs_top;
+	build->word = fixed.word;
 	err = read_symbols(c, &fixed, build);
 	return err ?: read_orc(c, fixed.nr_orc, build);
 }

@@ -14,12 +14,15 @@
 #include "guest/guest-private.h"
 #include "guest/image.h"
 #include "guest/kernel-build.h"
+#include "guest/layout-i386.h"
 #include "guest/modules.h"
 #include "guest/text.h"
 #include "mmu/walk.h"
 
 #define KERNEL_HALF 0xffff800000000000ULL	/* x86-64; with 5 levels it begins lower */
 #define KERNEL_HALF_LA57 0xff00000000000000ULL
+
+#define MAX_I386_TRIES 30
 
 /* With page-table isolation the user's table lies this far behind the kernel's. */
 #define X86_PTI_USER_ROOT 0x1000ULL
@@ -40,6 +43,8 @@ struct lazy_symbols {
 struct guest {
 	const struct mem_reader *mem;
 	struct guest_cache *cache;
+	const struct vcpu_regs *regs;	/* while it is being identified */
+	unsigned int i386_tries;
 	struct guest_kernel kernel;
 	struct kernel_build *build;	/* NULL until identified */
 	struct lazy_symbols *lazy;	/* made on first use, also of a const guest */
@@ -80,6 +85,25 @@ void guest_destroy(struct guest *guest)
 	free(guest);
 }
 
+/*
+ * What a kernel without types has in its tasks. While it boots there is nothing to be found yet. A
+ * kernel of which it is never found is known all the same, but for its tasks.
+ */
+static int find_i386(struct guest *guest, const struct image *image,
+		     const struct mmu_space *space, struct kernel_build *build,
+		     const char **ret_why)
+{
+	struct layout_i386 found;
+	int err = layout_i386_find(image, space, guest->mem, guest->regs, &found);
+
+	if (!err)
+		kernel_build_set_i386(build, image->start, &found);
+	if (err != -ENOENT || ++guest->i386_tries >= MAX_I386_TRIES)
+		return err == -ENOENT ? 0 : err;
+	*ret_why = "the kernel has no types, and its tasks are not found yet";
+	return err;
+}
+
 /* Reads the image and all that is in it. */
 static int parse_image(struct guest *guest, struct image *image, const struct mmu_space *space,
 		       struct kernel_build **ret, const char **ret_why)
@@ -94,6 +118,11 @@ static int parse_image(struct guest *guest, struct image *image, const struct mm
 		log_debug("guest: %llu of the kernel image's %llu bytes are not there",
 			  (unsigned long long)image->missing, (unsigned long long)image->size);
 	err = kernel_build_create(image, space->arch, ret, ret_why);
+	if (!err && image->word == sizeof(u32)) {
+		err = find_i386(guest, image, space, *ret, ret_why);
+		if (err)
+			kernel_build_put(*ret);
+	}
 	if (!err && guest->cache && cache_add(guest->cache, image, *ret))
 		log_debug("guest: the kernel could not be kept in the cache");
 	image_deinit(image);
@@ -203,6 +232,7 @@ static void describe_kernel(struct guest *guest, const struct image *image)
 	kernel->end = GVA(place_or(guest, PLACE_END, start, start + image->size));
 	kernel->text_end = GVA(place_or(guest, PLACE_ETEXT, start, kernel->end.addr));
 	kernel->kaslr_offset = find_kaslr_offset(guest, start);
+	kernel->is_32 = build->word == sizeof(u32);
 	kernel->has_btf = build->has_btf;
 	kernel->has_orc = build->orc;
 	kernel->os = GUEST_OS_LINUX;
@@ -226,19 +256,19 @@ static void adopt(struct guest *guest, const struct mmu_space *space, const stru
 		log_debug("guest: modules: %s", error_text(err));
 }
 
-static bool is_long_mode(const struct mmu_space *space)
+/* Where the kernel's code is, roughly; 0: the vCPU does not tell. */
+static u64 find_hint(const struct vcpu_regs *regs, const struct mmu_space *space)
 {
-	u8 mode = space->mode & ~MMU_MODE_F_NO_NX;
-
-	return mode == MMU_MODE_X86_4LEVEL || mode == MMU_MODE_X86_5LEVEL ||
-	       mode == MMU_MODE_ARM64;
+	if (mmu_address_bits(space->mode) == 32)
+		return regs->user ? 0 : (u64)(s32)regs->pc;
+	return regs->user ? regs->x86.lstar : regs->pc;
 }
 
 static int identify_x86(struct guest *guest, const struct vcpu_regs *regs,
 			struct mmu_space *space, struct image *image, struct kernel_build **ret,
 			const char **ret_why)
 {
-	u64 hint = regs->user ? regs->x86.lstar : regs->pc;
+	u64 hint = find_hint(regs, space);
 	int err = find_kernel(guest, space, hint, image, ret, ret_why);
 
 	if (!err || !(space->root & X86_PTI_USER_ROOT))
@@ -277,11 +307,12 @@ int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char
 		why = "the vCPU's paging mode is not known";
 		goto out;
 	}
-	if (!is_long_mode(&space)) {
-		why = "the vCPU is not in 64-bit mode";
+	if (space.mode == MMU_MODE_NONE || space.mode == MMU_MODE_ARM64_OFF) {
+		why = "paging is off: firmware, or a kernel that has just begun";
 		err = -ENOENT;
 		goto out;
 	}
+	guest->regs = regs;
 	if (space.arch == VCPU_ARCH_ARM64)
 		err = identify_arm64(guest, regs, &space, &image, &build, &why);
 	else
@@ -289,6 +320,7 @@ int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char
 	if (!err)
 		adopt(guest, &space, &image, build);
 out:
+	guest->regs = NULL;
 	if (err && ret_why)
 		*ret_why = why;
 	return err;
@@ -395,8 +427,9 @@ static u64 kernel_half(const struct guest *guest)
 {
 	if (guest->space.mode == MMU_MODE_ARM64)
 		return -(1ULL << guest->space.half[1].bits);
-	return (guest->space.mode & ~MMU_MODE_F_NO_NX) == MMU_MODE_X86_5LEVEL ? KERNEL_HALF_LA57 :
-									       KERNEL_HALF;
+	if (guest->build->word == sizeof(u32))
+		return IMAGE_I386_BASE;
+	return mmu_address_bits(guest->space.mode) == 57 ? KERNEL_HALF_LA57 : KERNEL_HALF;
 }
 
 void guest_capture_config(const struct guest *guest, struct wire_guest *ret)
@@ -429,6 +462,7 @@ void guest_capture_config(const struct guest *guest, struct wire_guest *ret)
 	config.irq_stack_size = layout->irq_stack_size;
 	config.pt_regs_top = guest->build->pt_regs_top;
 	config.kernel_start = kernel_half(guest);
+	config.word = guest->build->word;
 	config.valid = 1;
 	*ret = config;
 }
@@ -479,6 +513,44 @@ static int find_row_arm64(struct guest *guest, u64 pc, struct cfi_row *ret_row)
 	return 0;
 }
 
+static bool is_function_start(const struct guest *guest, u64 pc)
+{
+	const struct guest_module *module;
+	const struct symtab *symtab = guest_find_symbols(guest, GVA(pc), &module);
+	const struct symbol *symbol = symtab ? symtab_find(symtab, pc) : NULL;
+
+	return symbol && symbol->start == pc;
+}
+
+/*
+ * Of i386 code: what the instructions around @pc say of a function whose frame is not made yet, or
+ * no more. GCC makes it by push %ebp; mov %esp,%ebp, behind the call or the NOP for tracing, and
+ * ends by pop %ebp or leave, and ret. Code elsewhere keeps it (CONFIG_FRAME_POINTER).
+ */
+static int find_row_i386(struct guest *guest, u64 pc, struct cfi_row *ret_row)
+{
+	static const u8 make[] = { 0x55, 0x89, 0xe5 };	/* push %ebp; mov %esp,%ebp */
+	struct cfi_row row = {
+		.kind = CFI_ROW_CALL,
+		.cfa = { CFI_REG_OFFSET, X86_RSP, 4 },
+		.ra = { CFI_AT_CFA, 0, -4 },
+		.bp = { CFI_SAME },
+	};
+	u8 around[8];	/* 5 before it: the NOP */
+
+	if (mmu_read(&guest->space, guest->mem, GVA(pc - 5), around, sizeof(around)))
+		return -ENOENT;
+	if (!memcmp(around + 4, make, sizeof(make))) {	/* behind the push */
+		row.cfa.offset = 8;
+		row.bp = (struct cfi_rule){ CFI_AT_CFA, 0, -8 };
+	} else if (memcmp(around + 5, make, sizeof(make)) && around[5] != 0xc3 &&
+		   !is_function_start(guest, pc)) {
+		return -ENOENT;
+	}
+	*ret_row = row;
+	return 0;
+}
+
 int guest_find_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
 {
 	struct guest *guest = ctx;
@@ -486,6 +558,8 @@ int guest_find_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
 
 	if (!guest->build)
 		return -ENOENT;
+	if (guest->build->word == sizeof(u32))
+		return find_row_i386(guest, pc.addr, ret_row);
 	if (guest->space.arch == VCPU_ARCH_ARM64)
 		return find_row_arm64(guest, pc.addr, ret_row);
 	if (in_kernel_text(guest, pc.addr)) {
@@ -603,6 +677,16 @@ static void write_symtab(struct strbuf *out, const struct symtab *symtab, const 
 	}
 }
 
+/* As /proc/kallsyms of that kernel prints it: with as many digits as an address has. */
+static void write_symbol(struct strbuf *out, const struct guest *guest, u64 address, u8 type,
+			 const char *name)
+{
+	if (guest->kernel.is_32)
+		strbuf_addf(out, "%08x %c %s\n", (u32)address, type, name);
+	else
+		strbuf_addf(out, "%016llx %c %s\n", (unsigned long long)address, type, name);
+}
+
 int guest_write_kallsyms(const struct guest *guest, char **ret_text, size_t *ret_size)
 {
 	_cleanup_strbuf_ struct strbuf out = STRBUF_INIT;
@@ -614,9 +698,8 @@ int guest_write_kallsyms(const struct guest *guest, char **ret_text, size_t *ret
 	for (u32 i = 0; i < k->nr; i++) {
 		const struct ksym *ksym = &k->symbols[i];
 
-		strbuf_addf(&out, "%016llx %c %s\n",
-			    (unsigned long long)kallsyms_address(ksym, guest->kernel.start.addr),
-			    ksym->type, kallsyms_name(k, ksym));
+		write_symbol(&out, guest, kallsyms_address(ksym, guest->kernel.start.addr),
+			     ksym->type, kallsyms_name(k, ksym));
 	}
 	for (size_t i = 0; i < guest->modules.list.nr; i++) {
 		const struct module *module = guest->modules.list.data[i];

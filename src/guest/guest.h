@@ -37,6 +37,7 @@ struct guest_kernel {
 	gva_t text_end;		/* _etext */
 	gva_t end;		/* _end */
 	u64 kaslr_offset;	/* start - the link address; 0 when unknown */
+	bool is_32;		/* of i386: addresses here are sign-extended */
 	bool has_btf;
 	bool has_orc;
 };

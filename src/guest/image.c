@@ -52,12 +52,56 @@ static int add_mapping(gva_t gva, const struct mmu_mapping *mapping, void *arg)
 	return 0;
 }
 
+/* Pages that are next to each other and cannot be written. */
+static int add_read_only(gva_t gva, const struct mmu_mapping *mapping, void *arg)
+{
+	struct search *search = arg;
+	struct group *now = &search->now;
+
+	if (mapping->access & MMU_WRITE)
+		return 0;
+	if (!now->mapped || gva.addr != now->end) {
+		close_group(search);
+		*now = (struct group){ .start = gva.addr };
+	}
+	now->end = gva.addr + mapping->page_size;
+	now->mapped += mapping->page_size;
+	return 0;
+}
+
+static bool is_i386(const struct mmu_space *space)
+{
+	return space->mode != MMU_MODE_NONE && mmu_address_bits(space->mode) == 32;
+}
+
+static int find_i386(const struct mmu_space *space, const struct mem_reader *mem, u64 hint,
+		     struct image *ret)
+{
+	struct search search = { .hint = hint };
+	int err = mmu_for_each_mapping(space, mem, GVA(IMAGE_I386_BASE), GVA(UINT64_MAX),
+				       MAX_TABLES, add_read_only, &search);
+
+	if (err)
+		return err;
+	close_group(&search);
+	if (search.best.mapped < IMAGE_MIN_SIZE)
+		return -ENOENT;
+	*ret = (struct image){
+		.start = search.best.start,
+		.size = search.best.mapped,
+		.word = sizeof(u32),
+	};
+	return 0;
+}
+
 int image_find(const struct mmu_space *space, const struct mem_reader *mem, u64 hint,
 	       struct image *ret)
 {
 	struct search search = { .hint = hint };
 	int err;
 
+	if (is_i386(space))
+		return find_i386(space, mem, hint, ret);
 	err = mmu_for_each_mapping(space, mem, GVA(IMAGE_X86_BASE),
 				   GVA(IMAGE_X86_BASE + IMAGE_X86_SIZE), MAX_TABLES, add_mapping,
 				   &search);
@@ -69,6 +113,7 @@ int image_find(const struct mmu_space *space, const struct mem_reader *mem, u64 
 	*ret = (struct image){
 		.start = search.best.start,
 		.size = search.best.end - search.best.start,
+		.word = sizeof(u64),
 	};
 	return 0;
 }

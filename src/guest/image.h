@@ -9,6 +9,10 @@
  * arm64 Linux has its image anywhere among its modules and what vmalloc() gives out; but in
  * physical memory it lies in one piece. From 5.11 on (e2a073dde921 "arm64: omit [_text, _stext)
  * from permanent kernel mapping") its first 64 KiB are not mapped.
+ *
+ * i386 Linux runs in its mapping of all memory, 1 GiB from PAGE_OFFSET on in most builds. There
+ * text and read-only data are what cannot be written (mark_rodata_ro()): that counts as the image
+ * here. Addresses are sign-extended, so that they are in the upper half, as any kernel's.
  */
 #ifndef GUEST_IMAGE_H
 #define GUEST_IMAGE_H
@@ -22,6 +26,7 @@
 #define IMAGE_ALIGN (2ULL << 20)		/* least CONFIG_PHYSICAL_ALIGN on x86-64 */
 
 #define IMAGE_ARM64_HEAD 0x10000ULL		/* _stext - _text, from 5.11 on */
+#define IMAGE_I386_BASE 0xffffffffc0000000ULL	/* PAGE_OFFSET with CONFIG_VMSPLIT_3G */
 
 #define IMAGE_MIN_SIZE (1ULL << 20)
 #define IMAGE_MAX_SIZE (256ULL << 20)
@@ -30,6 +35,7 @@ struct image {
 	u64 start;	/* guest address of the first byte: _text */
 	u64 size;
 	u64 missing;	/* bytes of it that are not mapped or could not be read: zeros */
+	u8 word;	/* bytes of a long in it: 8, or 4 of i386 */
 	u8 *data;	/* NULL until image_read() */
 };
 

@@ -41,6 +41,9 @@
 
 #define MAX_STRINGS (128U << 20)
 
+/* Kernels of 32 bits begin here at the earliest (PAGE_OFFSET), those of 64 bits are below. */
+#define LOWEST_32 0xffffffffc0000000ULL
+
 /*
  * Places that may be looked at and names stepped over, for all candidates together. A kernel of
  * 200,000 symbols takes a million; hostile bytes get some hundred milliseconds.
@@ -347,6 +350,14 @@ static bool anchored(const struct parser *p, u32 text, u32 stext)
 	return false;
 }
 
+/* Of a kernel of 32 bits it has 4 bytes, and is sign-extended as all its addresses are. */
+static u64 read_base(const struct parser *p, size_t at, size_t size)
+{
+	if (size == sizeof(u64))
+		return image_u64(p, at);
+	return size == sizeof(u32) ? (u64)(s32)image_u32(p, at) : 0;
+}
+
 /* The places where addresses can be, and how they can be read there. */
 static int find_addresses(struct parser *p, const struct kallsyms *k)
 {
@@ -361,22 +372,25 @@ static int find_addresses(struct parser *p, const struct kallsyms *k)
 	} forms[] = {
 		{ KALLSYMS_BASE_PERCPU, first - narrow - 8, narrow + 8, false },
 		{ KALLSYMS_BASE, first - narrow - 8, narrow + 8, false },
+		{ KALLSYMS_BASE, first - narrow - 4, narrow + 4, false },
 		{ KALLSYMS_ABSOLUTE, first - wide, wide, false },
 		{ KALLSYMS_BASE_PERCPU, last, narrow + 8, true },
 		{ KALLSYMS_BASE, last, narrow + 8, true },
+		{ KALLSYMS_BASE, last, narrow + 4, true },
 		{ KALLSYMS_ABSOLUTE, last, wide, true },
 		{ KALLSYMS_PLACE, last, narrow, true },
 	};
 	u32 text = index_of(p, k, "_text"), stext = index_of(p, k, "_stext");
 
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
-		if (!in_image(p, forms[i].addresses, forms[i].size))
+		if (!in_image(p, forms[i].addresses, forms[i].size) ||
+		    (forms[i].size == narrow + sizeof(u32) && p->start < LOWEST_32))
 			continue;
 		p->at.addresses = forms[i].addresses;
 		p->at.addressing = forms[i].addressing;
 		p->at.addresses_last = forms[i].addresses_last;
-		p->at.base = forms[i].size == narrow + 8 ?
-			     image_u64(p, forms[i].addresses + narrow) : 0;
+		p->at.base = read_base(p, forms[i].addresses + narrow,
+				       forms[i].size - narrow);
 		if (anchored(p, text, stext) && ascending(p))
 			return 0;
 	}

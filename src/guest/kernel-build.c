@@ -8,10 +8,12 @@
 
 #include "arch/arm64-percpu.h"
 #include "base/cursor.h"
+#include "guest/layout-i386.h"
 #include "guest/orc-find.h"
 
 #define THREAD_SIZE_DEFAULT 16384	/* PAGE_SIZE << THREAD_SIZE_ORDER, x86-64 without KASAN */
 #define FRED_PADDING 16
+#define I386_PADDING 8		/* TOP_OF_KERNEL_STACK_PADDING of i386 without VM86 */
 #define NT_GNU_BUILD_ID 3
 #define MAX_NOTES (1U << 20)
 
@@ -389,6 +391,9 @@ static void read_types(struct facts *facts)
 	size_t size;
 	int err;
 
+	/* What reads the structures that types tell of reads pointers of 8 bytes. */
+	if (facts->build->word == sizeof(u32))
+		return;
 	bytes = between(facts, SYM_START_BTF, SYM_STOP_BTF, &size);
 	err = bytes ? btf_create(bytes, size, &btf) : search_btf(facts, &btf);
 	if (err) {
@@ -443,6 +448,11 @@ static void read_stack_facts(struct facts *facts)
 	struct kernel_build *build = facts->build;
 	size_t size;
 
+	if (build->word == sizeof(u32)) {
+		build->thread_size = LAYOUT_I386_THREAD_SIZE;
+		build->pt_regs_top = I386_PADDING;
+		return;
+	}
 	build->thread_size = THREAD_SIZE_DEFAULT;
 	if ((between(facts, SYM_START_INIT_STACK, SYM_END_INIT_STACK, &size) ||
 	     between(facts, SYM_START_INIT_TASK, SYM_END_INIT_TASK, &size)) &&
@@ -472,6 +482,7 @@ int kernel_build_create(const struct image *image, u8 arch, struct kernel_build 
 		return -ENOMEM;
 	build->users = 1;
 	build->image_size = image->size;
+	build->word = image->word;
 	layout_init(&build->layout);
 	err = kallsyms_parse(image->data, image->size, image->start, &build->symbols);
 	if (err) {
@@ -512,6 +523,22 @@ void kernel_build_put(struct kernel_build *build)
 	kallsyms_destroy(build->symbols);
 	orc_table_destroy(build->orc);
 	free(build);
+}
+
+void kernel_build_set_i386(struct kernel_build *build, u64 start, const struct layout_i386 *found)
+{
+	struct kernel_layout *layout = &build->layout;
+
+	layout->task_stack = found->task_stack;
+	layout->task_flags = found->task_flags;
+	layout->task_mm = found->task_mm;
+	layout->task_pid = found->task_pid;
+	layout->task_tgid = found->task_tgid;
+	layout->task_comm = found->task_comm;
+	build->places[PLACE_CURRENT_TASK] = (struct build_place){
+		.offset = found->current_task - start,
+		.known = 1,
+	};
 }
 
 u64 kernel_build_address(const struct kernel_build *build, enum build_place_id id, u64 start)

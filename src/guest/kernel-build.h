@@ -79,6 +79,7 @@ struct kernel_build {
 	u64 image_size;
 	u32 thread_size;	/* bytes of a kernel stack */
 	u32 pt_regs_top;	/* from the stack's end down to the end of the user pt_regs */
+	u32 word;		/* bytes of a long: 8, or 4 of i386 */
 	bool has_btf;
 	bool partial;		/* there was more, but it made no sense or was not found */
 	struct build_place places[PLACE_NR];
@@ -101,6 +102,13 @@ struct kernel_build *kernel_build_get(struct kernel_build *build);
 /* The last one frees it. NULL-safe. */
 void kernel_build_put(struct kernel_build *build);
 DEFINE_CLEANUP(struct kernel_build *, kernel_build_put)
+
+/*
+ * Takes over what layout_i386_find() found of the kernel whose image is at @start. Before anybody
+ * else has the build.
+ */
+struct layout_i386;
+void kernel_build_set_i386(struct kernel_build *build, u64 start, const struct layout_i386 *found);
 
 /* The guest address of a place; 0 when it is not known. Per-CPU places: what to add to GS base. */
 u64 kernel_build_address(const struct kernel_build *build, enum build_place_id id, u64 start);

@@ -112,6 +112,7 @@ struct scan {
 	u64 start;
 	u64 last;		/* last address, included: the range may end at the top */
 	unsigned int tables_left;	/* of TABLE_BYTES */
+	u64 high;		/* bits of an address that tables do not know */
 	int (*fn)(gva_t gva, const struct mmu_mapping *mapping, void *arg);
 	void *arg;
 };
@@ -128,8 +129,8 @@ static int scan_entry(struct scan *scan, struct mmu_walk *walk, u64 raw)
 	case MMU_STEP_LEAF:
 		fill_mapping(walk, &mapping);
 		mapping.gpa.addr = ALIGN_DOWN(mapping.gpa.addr, mapping.page_size);
-		return scan->fn(GVA(ALIGN_DOWN(walk->gva, mapping.page_size)), &mapping,
-				scan->arg);
+		return scan->fn(GVA(ALIGN_DOWN(walk->gva, mapping.page_size) | scan->high),
+				&mapping, scan->arg);
 	default:
 		return 0;
 	}
@@ -245,6 +246,10 @@ int mmu_for_each_mapping(const struct mmu_space *space, const struct mem_reader 
 		return -EOPNOTSUPP;
 	if (start.addr >= end.addr)
 		return 0;
+	if (low == 1ULL << 32 && mmu_is_extended(start.addr)) {
+		scan.high = ~(u64)UINT32_MAX;
+		return scan_half(space, &scan, (u32)start.addr, (u32)(end.addr - 1));
+	}
 	if (low) {
 		err = scan_half(space, &scan, start.addr, MIN(end.addr, low) - 1);
 		if (err)

@@ -42,7 +42,8 @@ int mmu_read_partial(const struct mmu_space *space, const struct mem_reader *mem
  * Calls @fn for each present page that meets [@start, @end), in ascending order, with the page's
  * first address; stops when it returns non-zero, which is returned. Empty entries are skipped with
  * all that they would map, tables that are not there and entries with reserved bits count as empty.
- * Bounded: at most @max_tables tables are read, then -E2BIG.
+ * Bounded: at most @max_tables tables are read, then -E2BIG. With 32-bit addresses a range whose
+ * start is sign-extended has its pages' addresses so, too.
  */
 int mmu_for_each_mapping(const struct mmu_space *space, const struct mem_reader *mem, gva_t start,
 			 gva_t end, unsigned int max_tables,

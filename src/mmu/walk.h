@@ -121,7 +121,8 @@ struct mmu_walk {
 #define MMU_X86_NX (1ULL << 63)
 #define MMU_X86_ADDRESS 0x000ffffffffff000ULL	/* bits 51:12 */
 #define MMU_X86_PAE_RESERVED 0x7ff0000000000000ULL	/* bits 62:52; ignored in long mode */
-#define MMU_X86_PDPTE_RESERVED 0x80000000000001e6ULL	/* PAE's top level: no rights, no NX */
+/* PAE's top level: no rights, no NX. Emulators set MMU_X86_ACCESSED there, too. */
+#define MMU_X86_PDPTE_RESERVED 0x80000000000001c6ULL
 
 #define MMU_X86_CR0_PG (1ULL << 31)
 #define MMU_X86_CR4_PSE (1ULL << 4)
@@ -176,10 +177,16 @@ static inline u8 mmu_address_bits(u8 mode)
 	}
 }
 
+/* Whether @gva is an address of 32 bits whose highest one was repeated. */
+static inline int mmu_is_extended(u64 gva)
+{
+	return gva >> 31 == (1ULL << 33) - 1;
+}
+
 static inline int mmu_address_ok(u8 bits, u64 gva)
 {
-	if (bits == 32)
-		return gva >> 32 == 0;
+	if (bits == 32)	/* a kernel's may be sign-extended */
+		return gva >> 32 == 0 || mmu_is_extended(gva);
 	/* Canonical: the upper bits all equal the highest one in use. */
 	return (u64)((s64)(gva << (64 - bits)) >> (64 - bits)) == gva;
 }
@@ -345,6 +352,10 @@ static inline enum mmu_step mmu_walk_start_x86_(struct mmu_walk *walk,
 		return MMU_STEP_UNSUPPORTED;
 	if (!mmu_address_ok(walk->bits, gva))
 		return MMU_STEP_BAD_ADDRESS;
+	if (walk->bits == 32) {
+		walk->gva = gva & 0xffffffffULL;
+		walk->gpa = walk->gva;
+	}
 	switch (walk->mode) {
 	case MMU_MODE_NONE:
 		return MMU_STEP_LEAF;

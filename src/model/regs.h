@@ -50,6 +50,7 @@ struct x86_system_regs {
 	u64 fs_base;
 	u64 cs_base;		/* non-zero only outside long mode */
 	u64 ss_base;
+	u64 gdt_base;
 };
 
 struct arm64_system_regs {

@@ -121,6 +121,12 @@ struct wire_sample {
  * "x86/percpu/64: Use relative percpu offsets") they are link addresses in the top 2 GiB and GS
  * base is the distance from there, before that they are small and positive.
  *
+ * i386: the kernel's addresses are sign-extended wherever they are in a record, its registers'
+ * too, so that they are in the upper half as those of any kernel. A per-CPU offset is the
+ * variable's address; what is added to it is the base of the GDT's per-CPU segment.
+ * .irq_stack_offset is not needed: stacks of interrupts are as long as a thread's and begin with
+ * the stack pointer that was left for them.
+ *
  * hardirq_stack_ptr is the end of the IRQ stack less 8 since 5.12 (951c2a51ae75 "x86/irq/64: Adjust
  * the per CPU irq stack pointer by 8"), the end itself before: round up to 16.
  *
@@ -145,6 +151,8 @@ struct wire_guest {
 	s64 irq_stack_offset;		/* per-CPU hardirq_stack_ptr, see below; 0: unknown */
 	s64 loaded_mm_offset;		/* per-CPU cpu_tlbstate.loaded_mm */
 	u64 kernel_start;		/* of the kernel's half of the address space */
+	u32 word;			/* bytes of a long in the kernel: 8, or 4 of i386 */
+	u32 pad;
 };
 
 #endif

@@ -227,6 +227,11 @@ int perfdata_writer_set_cpu_desc(struct perfdata_writer *writer, const char *cpu
 	return set_string(&writer->texts.cpu_desc, cpu_desc);
 }
 
+int perfdata_writer_set_arch(struct perfdata_writer *writer, const char *arch)
+{
+	return set_string(&writer->texts.arch, arch);
+}
+
 int perfdata_writer_set_accounting(struct perfdata_writer *writer, const char *text)
 {
 	return set_string(&writer->texts.accounting, text);

@@ -137,6 +137,7 @@ int perfdata_writer_ksymbol(struct perfdata_writer *writer,
 /* What only comes to be known while recording; until finish. */
 int perfdata_writer_set_release(struct perfdata_writer *writer, const char *os_release);
 int perfdata_writer_set_cpu_desc(struct perfdata_writer *writer, const char *cpu_desc);
+int perfdata_writer_set_arch(struct perfdata_writer *writer, const char *arch);
 
 /* kvmprof's own feature section: PERFDATA_FEATURE_ACCOUNTING in perfdata/format.h. */
 int perfdata_writer_set_accounting(struct perfdata_writer *writer, const char *text);

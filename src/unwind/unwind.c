@@ -7,6 +7,7 @@
 #include "arch/arm64-regs.h"
 #include "arch/x86-regs.h"
 #include "unwind/kernel-arm64.h"
+#include "unwind/kernel-i386.h"
 #include "unwind/kernel-x86.h"
 #include "unwind/user-arm64.h"
 #include "unwind/user-x86.h"
@@ -53,11 +54,11 @@ static enum stop_reason add_kernel_part(const struct unwinder *unwinder,
 
 	if (stop == STOP_NONE && kernel_unknown(unwinder, wire))
 		stop = STOP_NO_KERNEL;
-	if (stop == STOP_NONE && wire->regs.bits != 64)
-		stop = STOP_UNSUPPORTED;
-	if (stop == STOP_NONE && wire->regs.arch == VCPU_ARCH_ARM64)
+	if (stop == STOP_NONE && wire->regs.arch == VCPU_ARCH_ARM64 && wire->regs.bits == 64)
 		return unwind_kernel_arm64(unwinder, sample, max_frames(unwinder), chain, end);
-	if (stop == STOP_NONE && wire->regs.arch == VCPU_ARCH_X86_64)
+	if (stop == STOP_NONE && wire->regs.arch == VCPU_ARCH_X86_64 && wire->regs.bits == 32)
+		return unwind_kernel_i386(unwinder, sample, max_frames(unwinder), chain, end);
+	if (stop == STOP_NONE && wire->regs.arch == VCPU_ARCH_X86_64 && wire->regs.bits == 64)
 		return unwind_kernel_x86(unwinder, sample, max_frames(unwinder), chain, end);
 	if (stop == STOP_NONE)
 		stop = STOP_UNSUPPORTED;

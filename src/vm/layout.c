@@ -166,6 +166,7 @@ static const struct wanted svm_members[] = {
 	WANT("vmcb", "save.ss.base", vmcb_ss_base, .optional = true),
 	WANT("vmcb", "save.fs.base", vmcb_fs_base, .optional = true),
 	WANT("vmcb", "save.gs.base", vmcb_gs_base, .optional = true),
+	WANT("vmcb", "save.gdtr.base", vmcb_gdt_base, .optional = true),
 	WANT("vmcb", "save.cpl", vmcb_cpl, .optional = true),
 	WANT("vmcb", "save.efer", vmcb_efer, .optional = true),
 	WANT("vmcb", "save.cr0", vmcb_cr0, .optional = true),

@@ -101,6 +101,7 @@ struct vm_layout {
 	u32 vmcb_ss_base;
 	u32 vmcb_fs_base;
 	u32 vmcb_gs_base;
+	u32 vmcb_gdt_base;
 	u32 vmcb_cpl;
 	u32 vmcb_efer;
 	u32 vmcb_cr0;

@@ -64,6 +64,8 @@ static void fill(const struct vm_layout *l, const u8 *vmcb, const u64 *kvm_regs,
 	x86->efer = get(vmcb, l->vmcb_efer, 8) & ~EFER_SVME;
 	x86->lstar = get(vmcb, l->vmcb_lstar, 8);
 	x86->gs_base = get(vmcb, l->vmcb_gs_base, 8);
+	if (l->vmcb_gdt_base != LAYOUT_ABSENT)
+		x86->gdt_base = get(vmcb, l->vmcb_gdt_base, 8);
 	x86->kernel_gs_base = get(vmcb, l->vmcb_kernel_gs_base, 8);
 	x86->fs_base = get(vmcb, l->vmcb_fs_base, 8);
 	regs->user = get(vmcb, l->vmcb_cpl, 1) == 3;

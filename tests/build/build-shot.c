@@ -137,6 +137,7 @@ static void fill_vm(struct build_shot *build)
 	build->vm = (struct shot_vm){
 		.guest = {
 			.valid = 1,
+			.word = 8,
 			.current_task_offset = CURRENT_TASK,
 			.irq_stack_offset = IRQ_STACK_PTR,
 			.task_pid_offset = TASK_PID,

@@ -448,7 +448,7 @@ static void test_not_walked(void **state)
 	w.sample.wire.flags = WIRE_F_SLOTS_STALE;
 	assert_not_walked(&w, STOP_SLOTS_STALE);
 	w.sample.wire.flags = 0;
-	w.sample.wire.regs.bits = 32;
+	w.sample.wire.regs.bits = 16;
 	assert_not_walked(&w, STOP_UNSUPPORTED);
 	w.sample.wire.regs.bits = 64;
 	w.sample.wire.regs.arch = VCPU_ARCH_NONE;
