@@ -54,6 +54,12 @@ def open_script(path, kallsyms):
         return io.StringIO(perf.communicate()[0].decode(errors="replace"))
 
 
+def address_of(frame):
+    """Of a kernel of 32 bits in the upper half, too, as any other's."""
+    ip = int(frame["ip"], 16)
+    return ip | 0xffffffff << 32 if ip < 1 << 32 and frame["dso"] == "[kernel.kallsyms]" else ip
+
+
 @functools.lru_cache(maxsize=4)
 def read_samples(path, kallsyms=None):
     samples, sample = [], None
@@ -61,7 +67,7 @@ def read_samples(path, kallsyms=None):
         for line in lines:
             frame = FRAME.match(line)
             if frame and sample:
-                sample.frames.append((int(frame["ip"], 16), frame["sym"], frame["dso"]))
+                sample.frames.append((address_of(frame), frame["sym"], frame["dso"]))
                 sample.offsets.append(int(frame["off"], 16) if frame["off"] else None)
                 continue
             header = HEADER.match(line)

@@ -1,0 +1,79 @@
+#!/bin/sh
+# lab: outside timeout=2400 slow
+# SPDX-License-Identifier: GPL-2.0-only
+# Unusual x86 guests: 32-bit programs under a 64-bit kernel, page-table isolation, five-level tables,
+# and kernels of i386 with and without PAE. Environment: X86_GUESTS, those to take; X86_KEEP, a
+# folder to keep everything in. doc/guests.md has the table.
+set -u
+. "$SRC/tests/lib/tap.sh"
+. "$SRC/tests/lib/chains.sh"
+
+keep=${X86_KEEP:-$TMPDIR/x86}
+
+# record_guest HOST-OPTIONS WORDS GUEST-OPTION…: into $out
+record_guest() {
+	rm -rf "$out"
+	mkdir -p "$out"
+	cpu=$1
+	shift
+	# shellcheck disable=SC2086 # an option and its value, or nothing
+	"$SRC/lab/lab" run --kernel 6.12 --timeout 300 --out "$out" --console "$out/console" $cpu -- \
+		"$SRC/tests/lab/guests-x86-host" "$@" >"$out/host.log" 2>&1
+}
+
+# check_guest NAME HOST-OPTIONS WORDS GUEST-OPTION…
+check_guest() {
+	label=$1
+	out=$keep/$1
+	shift
+	# Emulated processors go wrong now and then: a second time, and that is said.
+	if ! record_guest "$@"; then
+		cat "$out/host.log"
+		echo "# $label: once more"
+		record_guest "$@"
+	fi
+	same "$label: is recorded" 0 $?
+	if [ ! -e "$out/x86.data" ]; then
+		cat "$out/host.log"
+		return
+	fi
+	same "$label: record ends well" 0 "$(cat "$out/status")"
+	cat "$out/said"
+	"$KVMPROF" script -F +stop,+symoff -i "$out/x86.data" --buildid-dir "$out/debug" \
+		--symbol-sources cache >"$out/script"
+	chains account "$out/said" --label "$label" --min-samples 2000
+	chains complete "$out/script" --label "$label, all" --sigmas 0 --min-samples 300
+	chains user "$out/script" --label "$label, 32 bits, frame pointers" \
+		--comm '(cputree|syscalls|faults|recurse)-32-fp' --min-samples 500
+	chains shares "$out/script" --label "$label" --comm cputree-32-fp \
+		--binary "$BUILD/lab/workloads/cputree-32-fp" --want alpha=50,beta=30,gamma=20 \
+		--min-samples 300
+}
+
+# By the files' own rules, which takes the kernel's types to find the files: not i386's.
+check_rules() {
+	chains user "$out/script" --label "$label, 32 bits, no frame pointers" --comm '.*-32-nofp' \
+		--min-samples 300
+}
+
+for guest in ${X86_GUESTS:-compat pti la57 686-pae 686}; do
+	case $guest in
+	compat) check_guest "32-bit programs" "" 64 --kernel 6.1 ;;
+	pti) check_guest "page-table isolation" "" 64 --kernel 6.1 --append pti=on ;;
+	la57) check_guest "five levels" "--cpu +la57" 64 --kernel 6.1 ;;
+	686*)
+		if "$SRC/lab/lab" kernel "$guest" >"$TMPDIR/fetched" 2>&1; then
+			check_guest "i386, $guest" "" 32 --kernel "$guest"
+		else
+			skip "i386, $guest" "$(tail -n 1 "$TMPDIR/fetched")"
+		fi
+		;;
+	*) fail "guest $guest" "not known" ;;
+	esac
+	case $guest in
+	686*) ;;
+	*) [ ! -e "$out/x86.data" ] || check_rules ;;
+	esac
+	[ ! -e "$TMPDIR/chains" ] || chains_judge
+done
+tap_done
