@@ -168,6 +168,12 @@ static u8 type_of(const struct raw_symbols *raw, u32 i)
 	return sym->st_size <= 'z' && is_letter(sym->st_size) ? sym->st_size : '?';
 }
 
+/* Marks between code and data that arm64's assembler leaves: "$d", "$x.1". */
+static bool is_mapping_symbol(const char *name)
+{
+	return name[0] == '$' && (name[1] == 'd' || name[1] == 'x') && (!name[2] || name[2] == '.');
+}
+
 static int fill_symtab(const struct raw_symbols *raw, struct symtab *symtab)
 {
 	for (u32 i = 0; i < raw->nr; i++) {
@@ -176,7 +182,8 @@ static int fill_symtab(const struct raw_symbols *raw, struct symtab *symtab)
 		int err;
 
 		if (!sym->st_value || sym->st_shndx == SHN_UNDEF ||
-		    sym->st_name >= raw->strings_size || !raw->strings[sym->st_name])
+		    sym->st_name >= raw->strings_size || !raw->strings[sym->st_name] ||
+		    is_mapping_symbol(raw->strings + sym->st_name))
 			continue;
 		err = symtab_add(symtab, sym->st_value, size, type_of(raw, i),
 				 raw->strings + sym->st_name);

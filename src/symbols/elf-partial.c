@@ -367,6 +367,12 @@ static const char *name_at(const struct elf_partial *partial,
 	return name;
 }
 
+/* arm64's marks between code and data: "$d", "$x.1". */
+static bool is_mapping_symbol(const char *name)
+{
+	return name[0] == '$' && (name[1] == 'd' || name[1] == 'x') && (!name[2] || name[2] == '.');
+}
+
 static bool is_useful(const Elf64_Sym *sym)
 {
 	int type = ELF64_ST_TYPE(sym->st_info);
@@ -407,7 +413,8 @@ static int add_table(const struct elf_partial *partial, const struct elf_partial
 			continue;
 		name = name_at(partial, table, sym.st_name, &len);
 		value = sym.st_value;
-		if (!name || (offsets && !to_offset(partial, sym.st_value, &value)))
+		if (!name || (partial->machine == EM_AARCH64 && is_mapping_symbol(name)) ||
+		    (offsets && !to_offset(partial, sym.st_value, &value)))
 			continue;
 		*name_bytes += len;
 		if (*name_bytes > MAX_NAME_BYTES)

@@ -271,6 +271,7 @@ static void check_arm64_code(struct fixture *f)
 static void test_arm64(void **state)
 {
 	struct build_guest_options options = build_guest_release(USUAL);
+	struct build_guest_module module;
 	struct wire_guest config;
 	struct fixture f;
 
@@ -279,7 +280,9 @@ static void test_arm64(void **state)
 	for (int text_only = 0; text_only < 2; text_only++) {
 		options.text_symbols_only = text_only;
 		open_options(&f, &options);
-		build_guest_add_module(&f.build, "virtio", 3);
+		module = build_guest_add_module(&f.build, "virtio", 3);
+		/* In the place of "virtio_1" the assembler's mark of code. */
+		build_guest_poke(&f.build, module.strtab + 10, "$x", 3);
 		/* Neither the vectors nor the pc: no kernel there. */
 		f.regs.arm64.vbar = f.regs.pc = 0xffff800000000000;
 		assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), -ENOENT);
@@ -293,6 +296,7 @@ static void test_arm64(void **state)
 		assert_int_equal(guest_refresh_modules(f.guest), 0);
 		assert_int_equal(guest_nr_modules(f.guest), 1);
 		assert_string_equal(guest_module(f.guest, 0)->name, "virtio");
+		assert_int_equal(symtab_nr(guest_module(f.guest, 0)->symbols), 2);
 		check_arm64_code(&f);
 		close_fixture(&f);
 	}
