@@ -80,6 +80,23 @@ static void add_sframe(struct build_cfi *build)
 	build_sframe_deinit(&sframe);
 }
 
+/* A signed return address, an outermost function, the code that returns from signals. */
+static int write_arm64(void)
+{
+	struct build_cfi build = { .is_arm64 = true };
+	int err;
+
+	build_cfi_cie(&build, "zRB", BUILD_CFI_START_ARM64);
+	build_cfi_fde(&build, TEXT, 0x40,
+		      CFI(0x41, 0x2d, 0x41, 0x0e, 32, 0x9d, 4, 0x9e, 3, 0x41, 0x0d, 29, 0x45, 0xde,
+			  0xdd, 0x0c, 31, 0));
+	build_cfi_fde(&build, TEXT + 0x40, 0x10, CFI(0x07, 30));
+	build_cfi_fde(&build, TEXT + 0x50, 0x10, CFI(0x0c, 29, 0, 0x9d, 0, 0x11, 30, 0x7f));
+	err = write_all('m', &build);
+	build_cfi_deinit(&build);
+	return err;
+}
+
 int write_seeds(void)
 {
 	struct build_cfi build = { 0 };
@@ -111,5 +128,5 @@ int write_seeds(void)
 	if (!err)
 		err = write_all('d', &build);
 	build_cfi_deinit(&build);
-	return err;
+	return err ? err : write_arm64();
 }

@@ -129,6 +129,44 @@ static int write_signal(enum orc_format format)
 	return err;
 }
 
+/* arm64: records through an interrupted function's pt_regs to those of user mode. */
+static int write_arm64(enum orc_format format)
+{
+	static struct seed seed;
+	struct vcpu_regs *regs = &seed.sample.wire.regs;
+	u64 fp, at;
+	int err = build_kernel_init(&seed.kernel, format);
+
+	build_stack_init(&seed.thread, THREAD_TOP);
+	build_stack_init(&seed.other, OTHER_TOP);
+	for (unsigned int i = 0; i < 0x150 / 8; i++)
+		build_stack_push(&seed.thread, i == 0x150 / 8 - 33 ? 0x401234 : 0);
+	fp = seed.thread.sp + 0x130;
+	for (unsigned int i = 0; i < 0x150 / 8; i++)
+		build_stack_push(&seed.thread, 0);
+	at = seed.thread.sp;
+	build_stack_poke(&seed.thread, at + 29 * 8, fp);
+	build_stack_poke(&seed.thread, at + 31 * 8, at + 0x150);
+	build_stack_poke(&seed.thread, at + 32 * 8, FN_PC(FN_LEAF));
+	build_stack_poke(&seed.thread, at + 33 * 8, 5);
+	build_stack_poke(&seed.thread, at + 0x130, fp);
+	build_stack_poke(&seed.thread, at + 0x138, FN_PC(FN_LEAF));
+	build_stack_push(&seed.thread, FN_RETURN(FN_LOCALS));
+	fp = build_stack_push(&seed.thread, at + 0x130);
+	sample_at(&seed, &seed.thread, FN_LEAF);
+	memset(regs, 0, sizeof(*regs));
+	regs->arch = VCPU_ARCH_ARM64;
+	regs->bits = 64;
+	regs->pc = FN_PC(FN_LEAF);
+	regs->gpr[ARM64_FP] = fp;
+	regs->gpr[ARM64_SP] = seed.thread.sp;
+	regs->arm64.tcr = 16ULL << 16 | 16;
+	if (!err)
+		err = write_seed("arm64", &seed);
+	build_kernel_deinit(&seed.kernel);
+	return err;
+}
+
 static int write_format(enum orc_format format)
 {
 	static struct seed seed;
@@ -155,6 +193,8 @@ int write_seeds(void)
 		err = write_user(ORC_FORMAT_END, "user-hole", 1 << 1);
 	if (!err)
 		err = write_signal(ORC_FORMAT_END);
+	if (!err)
+		err = write_arm64(ORC_FORMAT_END);
 	for (unsigned int format = ORC_FORMAT_END; format <= ORC_FORMAT_TYPES && !err; format++)
 		err = write_format(format);
 	return err;
