@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A recording with several events, two of them tracepoints of one subsystem and one of another, with
- * their records. Usage: make-events FILE
+ * A recording with several events, two of them tracepoints of one subsystem and one of another,
+ * with their records. Usage: make-events FILE
  */
 #include <stddef.h>
 #include <stdio.h>

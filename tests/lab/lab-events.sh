@@ -61,7 +61,8 @@ several() {
 	sed 's/^/# /' "$mode.counts"
 	at_least "$mode: chains are complete" 90 "$(complete "$mode.err")"
 	"$KVMPROF" flamegraph -i "$mode.data" -o "$mode.html" 2>"$mode.flame"
-	contains "$mode: the flame graph says of which event it is" "$(cat "$mode.flame")" 'with the most samples'
+	contains "$mode: the flame graph says of which event it is" "$(cat "$mode.flame")" \
+		'with the most samples'
 	status "$mode: and can be of another" 0 "$KVMPROF" flamegraph -i "$mode.data" -e clock \
 		-o "$mode.html"
 }
