@@ -333,13 +333,12 @@ SHOT_INLINE int shot_read_u64(struct shot *shot, u64 gva, u32 kind)
 /* Reads a pointer of the kernel's into .value. */
 SHOT_INLINE int shot_read_pointer(struct shot *shot, u64 gva, u32 kind)
 {
-	int stop;
+	int stop = shot_read(shot, gva, shot->kernel_word, kind);
 
-	if (shot->kernel_word == 8)
-		return shot_read_u64(shot, gva, kind);
-	stop = shot_read(shot, gva, 4, kind);
 	if (!stop)
-		shot->value = shot_extend(*(const u32 *)shot_bytes(shot));
+		shot->value = shot->kernel_word == 8 ?
+				      *(const u64 *)shot_bytes(shot) :
+				      shot_extend(*(const u32 *)shot_bytes(shot));
 	return stop;
 }
 

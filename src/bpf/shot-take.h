@@ -79,6 +79,9 @@ SHOT_INLINE void shot_take_memory(struct shot *shot)
 	const struct vcpu_regs *regs = &shot->wire.regs;
 
 	shot_set_space(shot);
+#ifndef SHOT_ARM64
+	shot_find_percpu(shot);
+#endif
 	shot_take_task(shot);
 	/* Its stack, its address space and its name: all of one task. */
 	if (shot_find_next_task(shot))

@@ -54,17 +54,24 @@ SHOT_INLINE int shot_current(struct shot *shot, u64 address)
 #define SHOT_GDT_BASE_LOW(d) ((d) >> 16 & 0xffffff)
 #define SHOT_GDT_BASE_HIGH(d) ((d) >> 56)
 
-/* i386: the base of the segment that FS selects in the kernel, of the CPU's own GDT. */
-SHOT_INLINE int shot_find_percpu_i386(struct shot *shot)
+/*
+ * i386: the base of the segment that FS selects in the kernel, of the CPU's own GDT. By itself, and
+ * before the task is looked for: the stacks of what calls each other add up.
+ */
+SHOT_FN int shot_find_percpu(struct shot *shot)
 {
-	u64 place = shot->wire.regs.x86.gdt_base + SHOT_GDT_PERCPU * 8, entry;
-	int stop;
+	const struct shot_vm *vm;
+	u64 place, entry;
 
-	if (shot->percpu)
+	if (!shot)
 		return 0;
-	stop = shot_read(shot, shot_extend(place), 8, SHOT_VIEW_KERNEL);
-	if (stop)
-		return stop;
+	vm = shot_vm(shot);
+	if (!vm || vm->guest.word != 4)
+		return 0;
+	shot->kernel_word = 4;
+	place = shot->wire.regs.x86.gdt_base + SHOT_GDT_PERCPU * 8;
+	if (shot->percpu || shot_read(shot, shot_extend(place), 8, SHOT_VIEW_KERNEL))
+		return 0;
 	entry = *(const u64 *)shot_bytes(shot);
 	shot->percpu = SHOT_GDT_BASE_LOW(entry) | SHOT_GDT_BASE_HIGH(entry) << 24;
 	return 0;
@@ -74,23 +81,17 @@ SHOT_INLINE int shot_find_percpu_i386(struct shot *shot)
 SHOT_INLINE int shot_find_task(struct shot *shot, const struct wire_guest *guest)
 {
 	u64 percpu;
-	int stop = 0;
+	int stop;
 
 	if (shot->next_task) {
 		shot->value = shot->next_task;
 		return 0;
 	}
-	if (shot->kernel_word == 4) {
-		stop = shot_find_percpu_i386(shot);
-		percpu = shot->percpu;
-		if (!stop)
-			stop = shot_current(shot,
-					    shot_extend(percpu + guest->current_task_offset));
-	} else {
-		percpu = shot_percpu(shot, guest->kernel_start);
-		stop = percpu ? shot_current(shot, percpu + guest->current_task_offset) :
-				STOP_BAD_POINTER;
-	}
+	percpu = shot->kernel_word == 8 ? shot_percpu(shot, guest->kernel_start) : shot->percpu;
+	if (!percpu)
+		return STOP_BAD_POINTER;
+	percpu += guest->current_task_offset;
+	stop = shot_current(shot, shot->kernel_word == 8 ? percpu : shot_extend(percpu));
 	if (!stop && (shot->value < guest->kernel_start || shot->value & (shot->kernel_word - 1)))
 		stop = STOP_BAD_POINTER;
 	return stop;
@@ -166,7 +167,6 @@ SHOT_FN int shot_take_task(struct shot *shot)
 	vm = shot_vm(shot);
 	if (!vm || !vm->guest.valid)
 		return STOP_NO_KERNEL;
-	shot->kernel_word = vm->guest.word == 4 ? 4 : 8;
 	shot->wire.flags &= ~(u32)(WIRE_F_TASK | WIRE_F_KTHREAD);
 	stop = shot_find_task(shot, &vm->guest);
 	if (!stop)
