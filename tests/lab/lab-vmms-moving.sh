@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: host=6.12 timeout=420 slow
+# lab: host=6.12 timeout=600 slow
 # SPDX-License-Identifier: GPL-2.0-only
 # What a guest is changes under the recorder: a snapshot of another boot is loaded into the running
 # VM, and the guest migrates to another QEMU of this host. Each kernel and each VM gets a file.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: host=6.12 timeout=420 slow
+# lab: host=6.12 timeout=600 slow
 # SPDX-License-Identifier: GPL-2.0-only
 # VMMs other than QEMU: kvmprof-vmm, and in their stead kvmprof-vmm under their names, with their
 # threads' names and what their kick signals' handlers do. A VMM that is not known, or whose signal
