@@ -32,7 +32,7 @@ SHOT_INLINE int shot_read_percpu(struct shot *shot, u64 address)
 {
 	int stop = shot_read_u64(shot, address, SHOT_VIEW_KERNEL);
 
-	if (stop != STOP_NOT_PRESENT || !shot->wire.regs.user)
+	if (stop != STOP_NOT_PRESENT)
 		return stop;
 	shot_leave_trampoline(shot);
 	return shot_read_u64(shot, address, SHOT_VIEW_KERNEL);
