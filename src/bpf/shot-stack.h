@@ -27,7 +27,8 @@ struct shot_hw_frame {
 
 /*
  * The word at hardirq_stack_ptr is the stack's last, and holds the stack pointer that was left
- * (arch/x86/include/asm/irq_stack.h, since v5.12; kernel/irq_64.c, "actual TOS").
+ * (arch/x86/include/asm/irq_stack.h, since v5.12; kernel/irq_64.c, "actual TOS"). Before, it was
+ * the stack's end, and the last word the same (asm_call_on_stack(), ENTER_IRQ_STACK).
  */
 SHOT_INLINE int shot_find_irq_stack(struct shot *shot, const struct shot_vm *vm, u64 sp)
 {
@@ -39,7 +40,7 @@ SHOT_INLINE int shot_find_irq_stack(struct shot *shot, const struct shot_vm *vm,
 
 		if (stop)
 			return stop;
-		shot->irq_top = shot->value + 8;
+		shot->irq_top = (shot->value + 8) & ~15ULL;
 	}
 	if (shot->irq_top - sp - 1 >= vm->guest.irq_stack_size)
 		return STOP_BAD_POINTER;

@@ -9,6 +9,7 @@
 #include "bpf/shot-stack.h"
 
 #define SHOT_USER_TOP (1ULL << 56)	/* user addresses are below, with five levels too */
+#define SHOT_FLAT_BELOW (1ULL << 56)	/* at the other end, where a kernel may be, too */
 #define SHOT_FIRST_PAGE 4096		/* never mapped: no address is in it */
 #define SHOT_USER32_CS 0x23		/* __USER32_CS, arch/x86/include/asm/segment.h */
 #define SHOT_RED_ZONE_WORTH 1024	/* bytes of a copy that has room for the red zone, too */
@@ -159,11 +160,23 @@ SHOT_INLINE int shot_fill_window(struct shot *shot)
 struct shot_cursor {
 	u64 fp, floor;
 	u64 gva, last;	/* of the window, and the last offset in it at which a frame fits */
+	u64 below;	/* bytes at the other end that frames may lie in, too */
 	u32 nr, max, word;
 #ifdef SHOT_ARM64
 	u64 mask;	/* of a return address */
 #endif
 };
+
+/* Whether @address is none of user mode, nor of the @below bytes at the other end. */
+SHOT_INLINE int shot_is_beyond(u64 address, u64 below)
+{
+	return address + below >= SHOT_USER_TOP + below;
+}
+
+SHOT_INLINE u64 shot_below(const struct shot *shot)
+{
+	return shot->wire.flags & WIRE_F_FLAT ? SHOT_FLAT_BELOW : 0;
+}
 
 /* One step to the caller's frame. Why the walk ends, 0, or SHOT_STEP_OUT. */
 #define SHOT_STEP_OUT STOP_NR	/* the frame is not in the window */
@@ -176,7 +189,7 @@ SHOT_INLINE int shot_step_frame(struct shot *shot, struct shot_cursor *at)
 		return STOP_COMPLETE;
 	if (nr >= at->max)
 		return STOP_DEPTH;
-	if (at->fp < at->floor || at->fp >= SHOT_USER_TOP || at->fp & (at->word - 1))
+	if (at->fp < at->floor || shot_is_beyond(at->fp, at->below) || at->fp & (at->word - 1))
 		return STOP_BAD_POINTER;
 	if (offset > at->last)
 		return SHOT_STEP_OUT;
@@ -195,7 +208,7 @@ SHOT_INLINE int shot_step_frame(struct shot *shot, struct shot_cursor *at)
 	ret &= at->mask;
 #endif
 	/* 0 too: a stack's page that has just been freed or mapped reads as zeros. */
-	if (ret < SHOT_FIRST_PAGE || ret >= SHOT_USER_TOP)
+	if (ret < SHOT_FIRST_PAGE || shot_is_beyond(ret, at->below))
 		return STOP_BAD_RETURN;
 	((u64 *)shot->data)[nr] = ret;
 	at->nr = nr + 1;
@@ -214,6 +227,7 @@ SHOT_INLINE int shot_step_frames(struct shot *shot)
 		.floor = shot->floor,
 		.gva = shot->window_gva,
 		.last = shot->window_size - 2 * shot->word,
+		.below = shot_below(shot),
 		.nr = shot->wire.nr_user_frames,
 		.max = shot->max_depth,
 		.word = shot->word,
@@ -327,7 +341,8 @@ SHOT_FN int shot_use_task_root(struct shot *shot)
  */
 SHOT_FN int shot_note_gone(struct shot *shot)
 {
-	if (!shot || shot->wire.regs.user || shot->wire.nr_user_frames)
+	if (!shot || shot->wire.regs.user || shot->wire.nr_user_frames ||
+	    shot->wire.flags & WIRE_F_FLAT)
 		return 0;
 	if (shot->wire.user_stop != STOP_NOT_PRESENT && !(shot->flags & SHOT_F_EXEC))
 		return 0;
@@ -352,7 +367,16 @@ SHOT_INLINE int shot_take_user(struct shot *shot)
 		shot_set_user(shot, regs->pc, regs->gpr[SHOT_SP], regs->gpr[SHOT_FP],
 			      regs->bits / 8);
 #endif
-	} else if (!vm->guest.valid || shot->wire.flags & WIRE_F_KTHREAD) {
+	} else if (!vm->guest.valid) {
+#ifdef SHOT_ARM64
+		return 0;
+#else
+		/* Frame pointers may lead somewhere, whatever it is that runs. */
+		shot->wire.flags |= WIRE_F_FLAT;
+		shot_set_user(shot, regs->pc, regs->gpr[SHOT_SP], regs->gpr[SHOT_FP],
+			      regs->bits / 8);
+#endif
+	} else if (shot->wire.flags & WIRE_F_KTHREAD) {
 		return 0;
 	} else {
 		shot->wire.user_stop = shot_find_user_regs(shot, vm);
@@ -386,7 +410,7 @@ SHOT_FN int shot_copy_user_stack(struct shot *shot, u64 sp, u64 end)
 	u32 start, stop, i;
 	u64 from, size;
 
-	if (!shot || sp >= SHOT_USER_TOP)
+	if (!shot || shot_is_beyond(sp, shot_below(shot)))
 		return 0;
 	i = shot->wire.nr_stacks;
 	if (i >= WIRE_MAX_STACKS)

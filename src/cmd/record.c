@@ -51,6 +51,7 @@ static struct {
 	u64 cache_size;
 	struct symbol_source_list sources;
 	const char *guestmount;
+	const char *guest_elf;
 } opt = {
 	/* No servers: what is fetched from them comes too late for most samples. */
 	.sources = {
@@ -116,6 +117,8 @@ static const struct option_spec record_options[] = {
 		     "where guests' files come from (default guest,cache,host,guestmount)"),
 	OPT_STRING(0, "guestmount", &opt.guestmount, "DIR",
 		   "a guest's root folder is mounted at DIR or DIR/PID", .complete = "dir"),
+	OPT_FILE(0, "guest-elf", &opt.guest_elf,
+		 "the guest is no Linux but runs this ELF file; FILE@ADDR: loaded there"),
 	OPT_SIZE(0, "cache-size", &opt.cache_size,
 		 "what kvmprof may keep there; old ones go (default 2G, 0: no limit)"),
 	OPT_END
@@ -186,6 +189,8 @@ static int check_options(void)
 
 	if (chosen > 1)
 		return options_usage_error(&spec, "-p, --vm and -a exclude each other");
+	if (opt.guest_elf && opt.all)
+		return options_usage_error(&spec, "--guest-elf is for one guest, -a for all");
 	if (opt.freq && opt.period)
 		return options_usage_error(&spec, "-F and -c exclude each other");
 	if (!*opt.output || !strcmp(opt.output, "-"))
@@ -352,6 +357,25 @@ static void add_event_names(struct strbuf *line, const struct capture_options *c
 	for (u32 i = 0; i < capture->nr_events; i++) {
 		strbuf_addf(line, "%s %s", i ? "," : "", capture->events[i].name);
 		add_rate(line, &capture->events[i]);
+	}
+}
+
+/* Of guests that are no Linux that is known: what they are taken for, and what that means. */
+static void say_systems(const struct recorder *recorder)
+{
+	for (size_t i = 0; i < recorder_nr_vms(recorder); i++) {
+		struct recorder_system system;
+
+		recorder_get_system(recorder, i, &system);
+		if (system.kernel->os == GUEST_OS_GIVEN)
+			log_notice("guest %s: its OS is unknown, names and rules are those of %s "
+				   "at %#llx; its tasks and programs are not told apart",
+				   system.name, system.kernel->release,
+				   (unsigned long long)system.kernel->start.addr);
+		else if (system.kernel->os == GUEST_OS_UNKNOWN)
+			log_notice("guest %s: its OS is unknown (%s): chains go as far as frame "
+				   "pointers lead, frames are addresses, tasks are not told apart "
+				   "(see --guest-elf)", system.name, system.why);
 	}
 }
 
@@ -566,6 +590,7 @@ static int record(struct recorder *recorder, const struct recorder_options *opti
 	err = begin(recorder, child, command);
 	if (err)
 		return status_not_begun();
+	say_systems(recorder);
 	say_start(recorder, &options->capture, event_why);
 	err = run(recorder, child, &status);
 	if (err == -ESRCH) {
@@ -679,12 +704,40 @@ static int record_with_caches(struct recorder_options *options, const char *even
 	return record_guests(options, event_why, child, command);
 }
 
+/* "FILE", or "FILE@ADDR" with a number in C's form behind the last "@". */
+static int open_guest_elf(const char *text, struct elf_kernel **ret)
+{
+	_cleanup_free_ char *path = strdup(text);
+	char *at = path ? strrchr(path, '@') : NULL, *end;
+	u64 address = ELF_KERNEL_AS_LINKED;
+	int err;
+
+	if (!path)
+		return log_error_errno(-ENOMEM, "cannot read %s", text);
+	if (at && access(path, F_OK)) {
+		address = strtoull(at + 1, &end, 0);
+		if (!at[1] || *end) {
+			log_error("--guest-elf %s: no file of that name, and no address after '@'",
+				  text);
+			return -EINVAL;
+		}
+		*at = '\0';
+	}
+	err = elf_kernel_open(path, address, ret);
+	return err ? log_error_errno(err, "cannot use %s as the guest's kernel", path) : 0;
+}
+
 static int run_record(struct recorder_options *options, const char *event_why,
 		      const struct operands *operands)
 {
 	struct child child = { 0 };
-	int status = operands->nr ? child_prepare(&child, operands->args) : 0;
+	_cleanup_(elf_kernel_close) struct elf_kernel *elf = NULL;
+	int status;
 
+	if (opt.guest_elf && open_guest_elf(opt.guest_elf, &elf))
+		return STATUS_FAILURE;
+	options->elf = elf;
+	status = operands->nr ? child_prepare(&child, operands->args) : 0;
 	if (status) {
 		log_error_errno(status, "cannot start %s", operands->args[0]);
 		return STATUS_FAILURE;

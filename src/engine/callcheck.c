@@ -85,7 +85,7 @@ int callcheck_user(struct callcheck *check, const struct mmu_space *space, gva_t
 	u64 hash = hash_combine(space->root, ret_addr.addr);
 	struct verdict *verdict = &check->verdicts[hash % NR_VERDICTS];
 
-	if (ret_addr.addr < 4096 || ret_addr.addr >> 63)
+	if (ret_addr.addr < 4096)
 		return -EBADMSG;
 	if (verdict->root == space->root && verdict->ret_addr == ret_addr.addr &&
 	    now - verdict->made < VERDICT_AGE_NS)

@@ -33,6 +33,8 @@ struct target {
 	char *path;
 	u64 next_identify, next_refresh;	/* ns */
 	u64 next_identify_sample;		/* the same, by the registers of a sample */
+	const char *why_unknown;	/* constant: why no kernel was identified the last time */
+	bool configured;		/* capture knows the kernel's tasks */
 	bool behind;			/* capture does not have the VM's newest state */
 	bool gone;			/* the VM ended; the file is finished */
 	bool finished;			/* the file stands under its name */
@@ -94,6 +96,7 @@ static int create_recording(struct recorder *recorder, struct target *target)
 		.servers = recorder->options.servers,
 		.loader = recorder->loader,
 		.fetcher = recorder->fetcher,
+		.elf = recorder->options.elf,
 		.cmdline = recorder->options.cmdline,
 		.events = recorder->options.capture.events,
 		.nr_events = recorder->options.capture.nr_events,
@@ -112,6 +115,7 @@ static void configure(struct recorder *recorder, u32 index)
 	struct wire_guest config;
 
 	guest_capture_config(recording_guest(target->recording), &config);
+	target->configured = config.valid;
 	capture_set_guest(recorder->capture, index, &config);
 }
 
@@ -130,6 +134,7 @@ static void identify(struct recorder *recorder, u32 index)
 		if (!err)
 			err = recording_identify(target->recording, &regs, &why);
 	}
+	target->why_unknown = why;
 	if (err)
 		log_debug("guest %s: kernel not identified: %s (%s)", target->vm->name, why,
 			  error_text(err));
@@ -763,14 +768,16 @@ int recorder_start(struct recorder *recorder)
 static void follow_guest(struct recorder *recorder, u32 index, u64 now)
 {
 	struct target *target = recorder->targets.data[index];
+	enum guest_os os;
 
 	if (target->finished || target->error)
 		return;
-	if (guest_kernel(recording_guest(target->recording))->os == GUEST_OS_UNKNOWN) {
-		if (now >= target->next_identify)
-			identify(recorder, index);
+	os = guest_kernel(recording_guest(target->recording))->os;
+	if ((os == GUEST_OS_UNKNOWN || (os == GUEST_OS_LINUX && !target->configured)) &&
+	    now >= target->next_identify)
+		identify(recorder, index);
+	if (os != GUEST_OS_LINUX)
 		return;
-	}
 	if (recording_kernel_changed(target->recording)) {
 		restart(recorder, index);
 		return;
@@ -934,6 +941,17 @@ int recorder_finish(struct recorder *recorder)
 bool recorder_is_stuck(const struct recorder *recorder)
 {
 	return recorder->stuck;
+}
+
+void recorder_get_system(const struct recorder *recorder, size_t i, struct recorder_system *ret)
+{
+	const struct target *target = recorder->targets.data[i];
+
+	*ret = (struct recorder_system){
+		.name = target->vm->name,
+		.kernel = guest_kernel(recording_guest(target->recording)),
+		.why = target->why_unknown,
+	};
 }
 
 size_t recorder_nr_results(const struct recorder *recorder)

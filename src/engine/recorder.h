@@ -45,6 +45,7 @@ struct recorder_options {
 	struct symcache *symcache;	/* where guests' symbols go; may be NULL */
 	struct symbol_sources *sources;	/* of guests' files, quick ones; NULL: their memory only */
 	struct symbol_sources *servers;	/* the same, that take long; NULL: none */
+	const struct elf_kernel *elf;	/* what the guests run; NULL: to be found */
 	const char *const *cmdline;
 
 	bool (*cancelled)(void);	/* whether creating shall end, with -EINTR; may be NULL */
@@ -76,6 +77,15 @@ void recorder_destroy(struct recorder *recorder);
 /* The mode in use and why. */
 enum capture_mode recorder_mode(const struct recorder *recorder, const char **ret_why);
 size_t recorder_nr_vms(const struct recorder *recorder);
+
+/* What is known of the operating system of guest @i, below recorder_nr_vms(). */
+struct recorder_system {
+	const char *name;			/* of the VM */
+	const struct guest_kernel *kernel;	/* .os says whether one was identified */
+	const char *why;			/* constant: what was missing, if none was */
+};
+
+void recorder_get_system(const struct recorder *recorder, size_t i, struct recorder_system *ret);
 
 int recorder_start(struct recorder *recorder);
 

@@ -92,6 +92,8 @@ static int find_user_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
 {
 	struct recording *recording = ctx;
 
+	if (guest_kernel(recording->guest)->os == GUEST_OS_GIVEN)
+		return guest_find_given_row(recording->guest, pc, ret_row);
 	return userland_find_row(recording->userland, pc, ret_row);
 }
 
@@ -210,6 +212,8 @@ int recording_create(const struct mem_reader *mem, const struct recording_option
 	err = make_events(recording, options);
 	if (!err)
 		err = guest_create(mem, options->kernels, &recording->guest);
+	if (!err && options->elf)
+		guest_set_elf(recording->guest, options->elf);
 	if (!err)
 		err = callcheck_create(mem, &recording->callcheck);
 	if (!err)
@@ -317,7 +321,7 @@ int recording_identify(struct recording *recording, const struct vcpu_regs *regs
 	if (err)
 		return err;
 	err = write_kernel(recording);
-	if (!err)
+	if (!err && guest_kernel(recording->guest)->os == GUEST_OS_LINUX)
 		err = write_code(recording, 0);
 	return err;
 }
@@ -337,7 +341,7 @@ int recording_refresh(struct recording *recording)
 	int err;
 
 	recording->wants_refresh = false;
-	if (guest_kernel(recording->guest)->os == GUEST_OS_UNKNOWN)
+	if (guest_kernel(recording->guest)->os != GUEST_OS_LINUX)
 		return 0;
 	err = guest_refresh_modules(recording->guest);
 	if (err)
@@ -397,7 +401,7 @@ static void notice_change(struct recording *recording, const struct wire_sample 
 {
 	gva_t pc = GVA(wire->regs.pc);
 
-	if (guest_kernel(recording->guest)->os == GUEST_OS_UNKNOWN)
+	if (guest_kernel(recording->guest)->os != GUEST_OS_LINUX)
 		return;
 	recording->foreign = is_foreign(recording, wire) ? recording->foreign + 1 : 0;
 	if (!(wire->flags & WIRE_F_USER) && pc.addr >> 63 &&

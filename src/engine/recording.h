@@ -26,6 +26,7 @@ struct recording_options {
 	 * With a loader the samples that need them wait: a bounded number, for a bounded time.
 	 */
 	struct worker *loader, *fetcher;
+	const struct elf_kernel *elf;	/* what the guest runs; NULL: to be found. As above */
 	const char *const *cmdline;	/* NULL-terminated */
 	const struct capture_event *events;	/* copied */
 	u32 nr_events;

@@ -2,6 +2,7 @@
 /* A guest's operating system: the parts put together. */
 #include "guest/guest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "arch/arm64-call.h"
@@ -13,9 +14,11 @@
 #include "guest/cache.h"
 #include "guest/guest-private.h"
 #include "guest/image.h"
+#include "guest/kread.h"
 #include "guest/kernel-build.h"
 #include "guest/layout-i386.h"
 #include "guest/modules.h"
+#include "guest/task-find.h"
 #include "guest/text.h"
 #include "mmu/walk.h"
 
@@ -42,6 +45,7 @@ struct lazy_symbols {
 
 struct guest {
 	const struct mem_reader *mem;
+	const struct elf_kernel *elf;	/* what it is said to run; NULL: to be found */
 	struct guest_cache *cache;
 	const struct vcpu_regs *regs;	/* while it is being identified */
 	unsigned int i386_tries;
@@ -240,6 +244,24 @@ static void describe_kernel(struct guest *guest, const struct image *image)
 	guest->inittext_end = kernel_build_address(build, PLACE_EINITTEXT, start);
 }
 
+#define FIND_TASKS_READS 20000
+
+/* Without BTF. All guests of the build have it from the first in which the tasks were found. */
+static void find_tasks(struct guest *guest)
+{
+	struct kernel_layout *layout = &guest->build->layout;
+	u64 init_task = guest_place(guest, PLACE_INIT_TASK);
+	struct kread k;
+	int err;
+
+	if (layout_has_task(layout) || !init_task)
+		return;
+	kread_init(&k, guest->mem, &guest->space, FIND_TASKS_READS);
+	err = task_find_layout(layout, &k, init_task);
+	if (err)
+		log_debug("guest: no BTF, and tasks are not found: %s", error_text(err));
+}
+
 /* Takes over the reference to @build. */
 static void adopt(struct guest *guest, const struct mmu_space *space, const struct image *image,
 		  struct kernel_build *build)
@@ -250,10 +272,42 @@ static void adopt(struct guest *guest, const struct mmu_space *space, const stru
 	choose_space(guest, space, image->start);
 	text_init(&guest->text, guest->mem, &guest->space);
 	describe_kernel(guest, image);
+	find_tasks(guest);
 	/* Modules may be in motion right now; the next refresh finds them. */
 	err = guest_refresh_modules(guest);
 	if (err)
 		log_debug("guest: modules: %s", error_text(err));
+}
+
+void guest_set_elf(struct guest *guest, const struct elf_kernel *elf)
+{
+	guest->elf = elf;
+}
+
+static void describe_given(struct guest *guest)
+{
+	const struct build_id *id = elf_kernel_build_id(guest->elf);
+	struct guest_kernel *kernel = &guest->kernel;
+
+	snprintf(kernel->release, sizeof(kernel->release), "%s", elf_kernel_name(guest->elf));
+	kernel->build_id.size = MIN((size_t)id->size, sizeof(kernel->build_id.data));
+	memcpy(kernel->build_id.data, id->data, kernel->build_id.size);
+	kernel->start = GVA(elf_kernel_start(guest->elf));
+	kernel->text_end = kernel->end = GVA(elf_kernel_text_end(guest->elf));
+	kernel->os = GUEST_OS_GIVEN;
+}
+
+static int identify_given(struct guest *guest, const struct mmu_space *space, const char **ret_why)
+{
+	int err = elf_kernel_check(guest->elf, space, guest->mem);
+
+	if (err) {
+		*ret_why = err == -EBADMSG ? "its memory holds other code than that file's" :
+					     "it has nothing where that file is to be";
+		return err;
+	}
+	describe_given(guest);
+	return 0;
 }
 
 /* Where the kernel's code is, roughly; 0: the vCPU does not tell. */
@@ -301,10 +355,16 @@ int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char
 	int err;
 
 	if (guest->build)
+		find_tasks(guest);
+	if (guest->kernel.os != GUEST_OS_UNKNOWN)
 		return 0;
 	err = mmu_space_init(&space, regs);
 	if (err) {
 		why = "the vCPU's paging mode is not known";
+		goto out;
+	}
+	if (guest->elf) {
+		err = identify_given(guest, &space, &why);
 		goto out;
 	}
 	if (space.mode == MMU_MODE_NONE || space.mode == MMU_MODE_ARM64_OFF) {
@@ -572,6 +632,11 @@ int guest_find_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
 	return module && module->orc ? orc_table_find(module->orc, pc, ret_row) : -ENOENT;
 }
 
+int guest_find_given_row(const struct guest *guest, gva_t pc, struct cfi_row *ret_row)
+{
+	return guest->elf ? elf_kernel_find_row(guest->elf, pc, ret_row) : -ENOENT;
+}
+
 bool guest_is_kernel_text(void *ctx, gva_t addr)
 {
 	const struct guest *guest = ctx;
@@ -667,13 +732,15 @@ int guest_check_kernel_call(void *ctx, gva_t ret_addr)
 	return err;
 }
 
+/* @module: what follows each name, "" for none. */
 static void write_symtab(struct strbuf *out, const struct symtab *symtab, const char *module)
 {
 	for (size_t i = 0; i < symtab_nr(symtab); i++) {
 		const struct symbol *symbol = symtab_at(symtab, i);
 
-		strbuf_addf(out, "%016llx %c %s\t[%s]\n", (unsigned long long)symbol->start,
-			    symbol->type, symtab_name(symtab, symbol), module);
+		strbuf_addf(out, "%016llx %c %s", (unsigned long long)symbol->start, symbol->type,
+			    symtab_name(symtab, symbol));
+		strbuf_addf(out, *module ? "\t[%s]\n" : "%s\n", module);
 	}
 }
 
@@ -692,10 +759,12 @@ int guest_write_kallsyms(const struct guest *guest, char **ret_text, size_t *ret
 	_cleanup_strbuf_ struct strbuf out = STRBUF_INIT;
 	const struct kallsyms *k;
 
-	if (!guest->build)
+	if (guest->kernel.os == GUEST_OS_UNKNOWN)
 		return -ENOENT;
-	k = guest->build->symbols;
-	for (u32 i = 0; i < k->nr; i++) {
+	k = guest->build ? guest->build->symbols : NULL;
+	if (!k)
+		write_symtab(&out, elf_kernel_symbols(guest->elf), "");
+	for (u32 i = 0; k && i < k->nr; i++) {
 		const struct ksym *ksym = &k->symbols[i];
 
 		write_symbol(&out, guest, kallsyms_address(ksym, guest->kernel.start.addr),

@@ -7,6 +7,7 @@
 #define GUEST_GUEST_H
 
 #include "base/types.h"
+#include "guest/elf-kernel.h"
 #include "mem/reader.h"
 #include "mmu/translate.h"
 #include "model/wire.h"
@@ -21,6 +22,7 @@
 enum guest_os {
 	GUEST_OS_UNKNOWN,	/* no kernel found there, or not one that we know */
 	GUEST_OS_LINUX,
+	GUEST_OS_GIVEN,		/* what its owner says: see guest_set_elf() */
 };
 
 struct guest_build_id {
@@ -79,6 +81,12 @@ DEFINE_CLEANUP(struct guest *, guest_destroy)
  */
 int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char **ret_why);
 
+/*
+ * The guest runs @elf, which must outlive it, and no Linux is looked for: guest_identify() is 0
+ * once that file's code is seen where it is said to be. Before the first guest_identify().
+ */
+void guest_set_elf(struct guest *guest, const struct elf_kernel *elf);
+
 /* Never NULL; .os says whether anything was identified. */
 const struct guest_kernel *guest_kernel(const struct guest *guest);
 
@@ -97,11 +105,16 @@ int guest_refresh_modules(struct guest *guest);
 size_t guest_nr_modules(const struct guest *guest);
 const struct guest_module *guest_module(const struct guest *guest, size_t i);
 
-/* What capture needs; .valid is 0 when the layouts are not known. */
+/*
+ * What capture needs; .valid is 0 when the layouts are not known. Without BTF they may be later:
+ * guest_identify() looks again.
+ */
 void guest_capture_config(const struct guest *guest, struct wire_guest *ret);
 
 /* Callbacks for struct unwind_ops; @ctx is the guest. */
 int guest_find_row(void *ctx, gva_t pc, struct cfi_row *ret_row);
+/* The rule of the file that was given; -ENOENT: none, or no file was. */
+int guest_find_given_row(const struct guest *guest, gva_t pc, struct cfi_row *ret_row);
 int guest_check_kernel_call(void *ctx, gva_t ret_addr);
 bool guest_is_kernel_text(void *ctx, gva_t addr);
 

@@ -50,6 +50,7 @@ enum wire_flags {
 	WIRE_F_KTHREAD = 1 << 7,	/* the task has no user space */
 	WIRE_F_USER_GONE = 1 << 8,	/* neither user stack nor the code at user_pc is mapped */
 	WIRE_F_USER_32 = 1 << 9,	/* the user part is a 32-bit program's */
+	WIRE_F_FLAT = 1 << 10,		/* kernel not known: walked as user mode is */
 };
 
 enum wire_stack_kind {

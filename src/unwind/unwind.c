@@ -89,7 +89,7 @@ static enum stop_reason add_user_frames(const struct unwinder *unwinder,
 			return STOP_DEPTH;
 		if (ops->check_call)
 			err = ops->check_call(unwinder->ctx, GVA(ip), true);
-		if (err == -EBADMSG || ip >> 63)
+		if (err == -EBADMSG || (ip >> 63 && !(wire->flags & WIRE_F_FLAT)))
 			return STOP_BAD_RETURN;
 		if (err)
 			flags |= FRAME_F_UNVERIFIED;
@@ -345,6 +345,23 @@ static void add_user_part_below(const struct unwinder *unwinder, const struct sa
 	add_user_part(unwinder, sample, &start, chain);
 }
 
+/*
+ * A guest whose kernel is not known, in a mode that is not user mode: its rules, where its owner
+ * gave us any, and frame pointers. To a reader it is all kernel.
+ */
+static enum stop_reason add_flat_part(const struct unwinder *unwinder, const struct sample *sample,
+				      struct chain *chain)
+{
+	enum stop_reason stop;
+
+	add_user_part_only(unwinder, sample, chain);
+	for (u32 i = 0; i < chain->nr; i++)
+		chain->frames[i].kind = FRAME_KERNEL;
+	stop = chain->user_stop;
+	chain->user_stop = STOP_NONE;
+	return stop != STOP_COMPLETE && chain->nr == 1 ? STOP_NO_KERNEL : stop;
+}
+
 void unwind_sample(const struct unwinder *unwinder, const struct sample *sample,
 		   struct chain *ret_chain)
 {
@@ -356,6 +373,9 @@ void unwind_sample(const struct unwinder *unwinder, const struct sample *sample,
 	chain->kernel_stop = chain->user_stop = STOP_NONE;
 	if (wire->flags & WIRE_F_USER) {
 		add_user_part_only(unwinder, sample, chain);
+	} else if (wire->flags & WIRE_F_FLAT) {
+		chain->kernel_stop = add_flat_part(unwinder, sample, chain);
+		chain->nr_kernel = chain->nr;
 	} else {
 		chain->kernel_stop = add_kernel_part(unwinder, sample, chain, &end);
 		chain->nr_kernel = chain->nr;

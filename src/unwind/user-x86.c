@@ -14,6 +14,7 @@
 
 #define USER_TOP (1ULL << 56)	/* addresses are below, with five levels of page tables too */
 #define USER_TOP_32 (1ULL << 32)
+#define FLAT_BELOW (1ULL << 56)	/* of an unknown guest: as much at the upper end, too */
 #define FIRST_PAGE 4096		/* never mapped */
 
 /* The general registers of struct sigcontext, 8 bytes each, then ip. */
@@ -43,6 +44,7 @@ struct user_walk {
 	bool is_32;
 	u8 word;		/* bytes on the stack */
 	u64 top;		/* addresses are below */
+	u64 below;		/* as many addresses at the upper end are valid, too */
 };
 
 /* The first copy, of the stack that user mode was left on. */
@@ -151,6 +153,11 @@ static const void *find_bytes_elsewhere(const struct user_walk *w, u64 addr, siz
 	return bytes;
 }
 
+static bool is_beyond(const struct user_walk *w, u64 addr)
+{
+	return addr + w->below >= w->top + w->below;
+}
+
 /*
  * In the stack that RSP is on, before any other: one may lie in a frame of another. Inline, as the
  * size is a constant and most of a walk is here.
@@ -160,7 +167,7 @@ read_stack(const struct user_walk *w, u64 addr, void *out, size_t size)
 {
 	const void *bytes = NULL;
 
-	if (addr % w->word || addr >= w->top)
+	if (addr % w->word || is_beyond(w, addr))
 		return STOP_BAD_POINTER;
 	if (likely(w->stack))
 		bytes = bytes_at(w, w->stack, addr, size);
@@ -237,7 +244,7 @@ static int find_row(const struct user_walk *w, u64 pc, struct cfi_row *row)
 
 static bool is_user_text(const struct user_walk *w, u64 addr)
 {
-	return addr >= FIRST_PAGE && addr < w->top;
+	return addr >= FIRST_PAGE && !is_beyond(w, addr);
 }
 
 /*
@@ -385,7 +392,7 @@ static enum stop_reason return_to_sp(struct user_walk *w, u64 sp)
  */
 static enum stop_reason check_sp(const struct user_walk *w, u64 sp, bool interrupted)
 {
-	if (sp < FIRST_PAGE || sp >= w->top)
+	if (sp < FIRST_PAGE || is_beyond(w, sp))
 		return STOP_BAD_POINTER;
 	if (interrupted)	/* at any alignment, on any stack */
 		return STOP_NONE;
@@ -627,6 +634,7 @@ enum stop_reason unwind_user_x86(const struct unwinder *unwinder, const struct s
 	w.is_32 = regs->is_32;
 	w.word = w.is_32 ? sizeof(u32) : sizeof(u64);
 	w.top = w.is_32 ? USER_TOP_32 : USER_TOP;
+	w.below = sample->wire->flags & WIRE_F_FLAT && !w.is_32 ? FLAT_BELOW : 0;
 	w.stack = find_stack(sample);
 	memcpy(w.gpr, regs->gpr, sizeof(w.gpr));
 	w.known = regs->known | 1U << X86_RSP;

@@ -850,10 +850,48 @@ static void test_unknown_kernel(void **state)
 	sample = take();
 	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
 	assert_false(sample.wire->flags & (WIRE_F_TASK | WIRE_F_TASK_FAULT));
+	assert_false(sample.wire->flags & WIRE_F_FLAT);
+	/* Else frame pointers are tried, too. The one there is leads down. */
 	build_shot_enter_kernel(&build, BUILD_SHOT_THREAD + 0x3000);
 	sample = take();
-	check_frames(&sample, 0, STOP_NONE);
+	check_frames(&sample, 0, STOP_BAD_POINTER);
+	assert_true(sample.wire->flags & WIRE_F_FLAT);
 	assert_int_equal(sample.wire->nr_stacks, 0);
+}
+
+/* Some kernel with frame pointers, in the upper half. */
+static void test_flat(void **state)
+{
+	u64 sp = BUILD_SHOT_THREAD + 0x3000, return_address = BUILD_SHOT_KERNEL_PC + 0x50;
+	struct sample sample;
+
+	(void)state;
+	build.vm.guest.valid = 0;
+	build.user_stack = 0x800;
+	build_shot_enter_kernel(&build, sp);
+	build.regs.gpr[X86_RBP] = sp + 0x100;
+	build_shot_set(&build, sp + 0x100, sp + 0x180);
+	build_shot_set(&build, sp + 0x108, return_address);
+	build_shot_set(&build, sp + 0x180, 0);
+	build_shot_set(&build, sp + 0x188, return_address + 0x100);
+	sample = take();
+	assert_int_equal(sample.wire->nr_user_frames, 2);
+	assert_int_equal(sample.wire->user_stop, STOP_COMPLETE);
+	assert_int_equal(sample.user_frames[0], return_address);
+	assert_int_equal(sample.user_frames[1], return_address + 0x100);
+	assert_int_equal(sample.wire->nr_stacks, 1);
+	assert_int_equal(sample.wire->stacks[0].kind, WIRE_STACK_USER);
+	assert_int_equal(sample.wire->stacks[0].gva, sp);
+	assert_int_equal(sample.wire->stacks[0].size, 0x800);
+	/* Between the halves there is nothing. */
+	build_shot_set(&build, sp + 0x188, 0x7f00000000000000);
+	sample = take();
+	assert_int_equal(sample.wire->nr_user_frames, 1);
+	assert_int_equal(sample.wire->user_stop, STOP_BAD_RETURN);
+	/* Of a kernel that is known, its own rules are used. */
+	build.vm.guest.valid = 1;
+	sample = take();
+	assert_false(sample.wire->flags & WIRE_F_FLAT);
 }
 
 static void test_percpu_base(void **state)
@@ -1138,6 +1176,7 @@ int main(void)
 		TEST(stack_loop),      TEST(entry_stack),	TEST(syscall_edge),
 		TEST(unknown_stack),   TEST(stack_hole),	TEST(kthread),
 		TEST(no_user_regs),    TEST(unknown_kernel),	TEST(percpu_base),
+		TEST(flat),
 		TEST(task_fault),      TEST(page_table_isolation), TEST(changed),
 		TEST(accessed),	       TEST(many_slots),	TEST(large_page),
 		TEST(no_walk),	       TEST(every_failure),	TEST(switched_mm),

@@ -103,6 +103,39 @@ static void test_user(void **state)
 	world_deinit(&w);
 }
 
+/* A guest of whose kernel nothing is known, in kernel mode: capture's frames, as a kernel's. */
+static void test_flat(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	user_sample(&w);
+	w.sample.wire.flags = WIRE_F_FLAT;
+	w.sample.wire.regs.user = 0;
+	build_sample_frame(&w.sample, 0xffffffff81402060);
+	w.ops.check_call = NULL;
+	w.ops.find_row = NULL;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 5);
+	assert_int_equal(w.chain.nr_kernel, 5);
+	assert_int_equal(w.chain.kernel_stop, STOP_COMPLETE);
+	assert_int_equal(w.chain.user_stop, STOP_NONE);
+	assert_frame(&w, 0, USER_PC, FRAME_KERNEL, FRAME_F_INTERRUPTED);
+	assert_frame(&w, 3, 0x404050, FRAME_KERNEL, FRAME_F_RETURN);
+	assert_frame(&w, 4, 0xffffffff81402060, FRAME_KERNEL, FRAME_F_RETURN);
+	/* The address alone is no chain. */
+	build_sample_deinit(&w.sample);
+	build_sample_init(&w.sample, USER_PC, USER_SP);
+	w.sample.wire.flags = WIRE_F_FLAT;
+	w.sample.wire.user_stop = STOP_BAD_POINTER;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 1);
+	assert_int_equal(w.chain.nr_kernel, 1);
+	assert_int_equal(w.chain.kernel_stop, STOP_NO_KERNEL);
+	world_deinit(&w);
+}
+
 static void test_user_returns(void **state)
 {
 	static const u64 bad[] = { 0x402070, 0, 0xffffffff81000050 };
@@ -506,6 +539,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_user),
+		cmocka_unit_test(test_flat),
 		cmocka_unit_test(test_user_returns),
 		cmocka_unit_test(test_user_depth),
 		cmocka_unit_test(test_both_parts),
