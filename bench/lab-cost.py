@@ -3,8 +3,9 @@
 """What profiling costs a guest: its work with a profiler, as a share of its work without, in one run.
 
 Runs inside a lab host (see bench/run). Windows without a profiler lie between the windows with one,
-and each is compared with its two neighbours, so that drift of the machine cancels out. The guest
-has the lab host's user land, hence a perf of its own to compare with: it copies the user stacks, too.
+and each is compared with its two neighbours, so that drift of the machine cancels out. On an AMD host
+the guest has the lab host's user land, hence a perf of its own to compare with: it copies the user
+stacks, too. An Intel one has no inline mode, and no room for such a guest.
 Environment: KVMPROF_BUILD. Usage: lab-cost.py [--rounds N] [HZ…]
 """
 import argparse
@@ -22,6 +23,7 @@ KVMPROF = os.path.join(os.environ["KVMPROF_BUILD"], "src", "cmd", "kvmprof")
 WINDOW = 5.0		# seconds; the guest reports its work every second
 WORKLOADS = ("cputree-nofp", "syscalls-nofp")
 IN_GUEST = "perf dwarf in guest"
+INTEL = os.path.isdir("/sys/module/kvm_intel")
 # Process 1 of the guest starts its perf when there is a file "perf", and stops it when it has gone.
 GUEST_SCRIPT = """#!/bin/sh
 while sleep 1; do
@@ -120,9 +122,10 @@ def profilers(pid, folder, hz):
               "-o", "/tmp/cost.data", "--duration", "3600"]
     yield Command("perf kvm record", ["perf", "kvm", "--guest", "record", "-e", "cpu-clock", "-F",
                                       str(hz), "-p", str(pid), "-o", "/tmp/perf.cost"])
-    for mode in ("inline", "deferred", "ptrace"):
+    for mode in ("deferred", "ptrace") if INTEL else ("inline", "deferred", "ptrace"):
         yield Command(mode, record + ["--capture", mode])
-    yield InGuest(folder, hz)
+    if not INTEL:
+        yield InGuest(folder, hz)
 
 
 def profiled_window(console, profiler):
@@ -157,8 +160,8 @@ def main():
     arguments = parser.parse_args()
     with open("/run/cost-script", "w", encoding="ascii") as file:
         file.write(GUEST_SCRIPT)
-    pid = int(lab("start", "cost", "--kernel", "6.1", "--cpus", "1", "--mem", "2G", "--root",
-                  "--script", "/run/cost-script",
+    guest = ["--wait", "400"] if INTEL else ["--mem", "2G", "--root", "--script", "/run/cost-script"]
+    pid = int(lab("start", "cost", "--kernel", "6.1", "--cpus", "1", *guest,
                   *[word for name in WORKLOADS for word in ("--workload", f"{name} --report 1")]))
     folder = lab("dir", "cost").strip()
     console = os.path.join(folder, "console.log")

@@ -429,6 +429,43 @@ def check_consistent(tap, args):
            f"{len(bad)} unmarked and wrong {bad[:5]}")
 
 
+def kernel_starts(samples):
+    """Where functions of the guest's kernel begin, as far as @samples have been in them."""
+    starts = {}
+    for sample in samples:
+        for (ip, name, _), offset in zip(sample.frames, sample.offsets):
+            if ip >> 63 and offset is not None:
+                starts[ip - offset] = name
+    return sorted(starts.items())
+
+
+def leaves(samples, starts, symbols):
+    """How many samples were in which function, by address alone."""
+    begins, found = [start for start, _ in starts], collections.Counter()
+    for sample in samples:
+        if not sample.frames:
+            continue
+        ip = sample.frames[0][0]
+        if not ip >> 63:
+            found[symbols.find(symbols.address(ip, sample.frames[0][2]))] += 1
+            continue
+        i = bisect.bisect_right(begins, ip) - 1
+        # Functions that only perf has seen count as those before them: on both sides.
+        found[starts[i][1] if i >= 0 else "?"] += 1
+    return found
+
+
+def check_leaves(tap, args):
+    """Where the guest was is where `perf kvm --guest record` of the same guest, beside it, saw it."""
+    ours, theirs = read_samples(args.file), read_samples(args.peer)
+    starts, symbols = kernel_starts(ours), Symbols(args.binary)
+    compare_distributions(tap, args, leaves(ours, starts, symbols), leaves(theirs, starts, symbols))
+    kernel = [sum(s.kernel() for s in samples) / max(len(samples), 1) for samples in (ours, theirs)]
+    tap.ok(abs(kernel[0] - kernel[1]) <= args.within / 100,
+           f"{args.label}: same share in the kernel",
+           f"{100 * kernel[0]:.1f} % of {len(ours)} and {100 * kernel[1]:.1f} % of {len(theirs)}")
+
+
 ACCOUNT = re.compile(r"(\d+) events = (\d+) samples(.*)")
 
 
