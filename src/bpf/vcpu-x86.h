@@ -75,8 +75,8 @@ static __always_inline int read_run(struct regs_work *work, const char *run, str
 }
 
 /*
- * What kvm_run lacks on Intel. The other GS base is in the processor while the vCPU runs; by the exit to
- * user space KVM has put it away. 0; 1: a nested guest runs.
+ * What kvm_run lacks on Intel. The other GS base is in the processor while the vCPU runs; by the
+ * exit to user space KVM has put it away. 0; 1: a nested guest runs.
  */
 static __always_inline int read_intel(const struct capture_vcpu *vcpu, struct vcpu_regs *regs)
 {

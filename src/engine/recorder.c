@@ -590,8 +590,8 @@ static int choose_mode(struct recorder *recorder, const struct vm_list *list,
 }
 
 /*
- * Intel keeps registers where we cannot peek at them: those that are in memory may be too old to lead
- * to a kernel. A sample's are of its moment.
+ * Intel keeps registers where we cannot peek at them: those that are in memory may be too old to
+ * lead to a kernel. A sample's are of its moment.
  */
 static void identify_by_sample(struct recorder *recorder, u32 index, const struct sample *sample)
 {

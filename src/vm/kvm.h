@@ -36,9 +36,9 @@ int kvm_read_confidential(const struct kvm_reader *reader, u64 kvm, enum vm_vend
 int kvm_peek_svm(const struct kvm_reader *reader, u64 kvm_vcpu, struct vcpu_regs *ret);
 
 /*
- * The same of an Intel vCPU, for finding the guest's kernel only: nothing but how it pages memory, the
- * system-call entry and the GS base that is not in use, as if in user mode. CR3 may be an old one. @lstar
- * is from kvm_vmx_find_lstar(). -EOPNOTSUPP: the layout is not known.
+ * The same of an Intel vCPU, for finding the guest's kernel only: nothing but how it pages memory,
+ * the system-call entry and the GS base that is not in use, as if in user mode. CR3 may be an old
+ * one. @lstar is from kvm_vmx_find_lstar(). -EOPNOTSUPP: the layout is not known.
  */
 int kvm_peek_vmx(const struct kvm_reader *reader, u64 kvm_vcpu, u32 lstar, struct vcpu_regs *ret);
 

@@ -108,8 +108,9 @@ int vm_open_memory(const struct vm *vm, struct mem_process **ret);
 int vm_host_peek_regs(struct vm_host *host, const struct vm_vcpu *vcpu, struct vcpu_regs *ret);
 
 /*
- * Where KVM on Intel keeps of its vCPU what it does not tell of in kvm_run: offsets from the address of
- * the struct kvm_vcpu; 0: not known, or not Intel. They hold while the vCPU's thread is in user space.
+ * Where KVM on Intel keeps of its vCPU what it does not tell of in kvm_run: offsets from the
+ * address of the struct kvm_vcpu; 0: not known, or not Intel. They hold while the vCPU's thread is
+ * in user space.
  */
 struct vm_vmx_msrs {
 	u32 lstar;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What KVM on Intel keeps of a vCPU in memory. The guest's registers are in the VMCS, which only the
- * processor reads; KVM fetches each when it needs it and keeps what it fetched, so CR3 here is that
- * of some moment in the past. It mostly leads to the guest's kernel for all that, which every
+ * What KVM on Intel keeps of a vCPU in memory. The guest's registers are in the VMCS, which only
+ * the processor reads; KVM fetches each when it needs it and keeps what it fetched, so CR3 here is
+ * that of some moment in the past. It mostly leads to the guest's kernel for all that, which every
  * process has mapped. CR0 and CR4 are right but for bits that have nothing to do with paging.
  */
 #include "vm/kvm.h"
@@ -36,7 +36,9 @@ bool kvm_vmx_peekable(const struct vm_layout *l)
 
 static int read_member(const struct kvm_reader *reader, u64 kvm_vcpu, u32 offset, u64 *ret)
 {
-	return offset == LAYOUT_ABSENT ? 0 : kernel_read_u64(reader->kernel, kvm_vcpu + offset, ret);
+	if (offset == LAYOUT_ABSENT)
+		return 0;
+	return kernel_read_u64(reader->kernel, kvm_vcpu + offset, ret);
 }
 
 int kvm_peek_vmx(const struct kvm_reader *reader, u64 kvm_vcpu, u32 lstar, struct vcpu_regs *ret)

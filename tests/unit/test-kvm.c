@@ -261,9 +261,11 @@ static u64 make_svm_vcpu(u64 *ret_vmcb)
 		build_kvm_put(&host, build_kvm_member(&host, vcpu, "kvm_vcpu", "arch.regs") + i * 8,
 			      0x1000 + i, 8);
 	if (host.form == BUILD_KVM_TREES) {
-		build_kvm_put(&host, build_kvm_member(&host, vcpu, "kvm_vcpu", "arch.regs") + 16 * 8,
-			      0xbad, 8);
-		build_kvm_put(&host, build_kvm_member(&host, vcpu, "kvm_vcpu", "arch.rip"), 0x1010, 8);
+		u64 regs = build_kvm_member(&host, vcpu, "kvm_vcpu", "arch.regs");
+
+		build_kvm_put(&host, regs + 16 * 8, 0xbad, 8);
+		build_kvm_put(&host, build_kvm_member(&host, vcpu, "kvm_vcpu", "arch.rip"),
+			      0x1010, 8);
 	}
 	build_kvm_put(&host, build_kvm_member(&host, vcpu, "vcpu_svm", "vmcb01.ptr"), vmcb, 8);
 	/* The vCPU runs a guest of its own now: not the one that we are after. */
