@@ -12,7 +12,7 @@ Usage (inside a lab host): lab/lab guest COMMAND …
                          686 and 686-pae, fetched likewise: workloads are then NAME-32-fp and -nofp
       --workload W       a program of lab/workloads and its arguments, in one word: cputree-fp,
                          'syscalls-nofp --report 1'; again for more (default: none)
-      --initrd FILE      an image of your own instead
+      --initrd FILE      an image of your own instead; none: without one
       --root             give it the lab host's user land (read-only 9p below a tmpfs)
       --script FILE      run FILE in it, by busybox without --root; see `guest output` and `guest dir`
       --module M         load a kernel module of this kernel, and what it needs; again for more
@@ -112,7 +112,7 @@ guest_check() {
 			die "--root, --qemu and --hotplug go with QEMU only"
 	fi
 	for file in "${opt[script]-}" "${opt[initrd]-}"; do
-		[ -z "$file" ] || [ -r "$file" ] || die "cannot read '$file'"
+		[ -z "$file" ] || [ "$file" = none ] || [ -r "$file" ] || die "cannot read '$file'"
 	done
 	[ -z "${opt[initrd]-}" ] ||
 		[ "${#guest_workloads[@]}${#guest_modules[@]}${opt[root]-}" = 00 ] ||
@@ -229,6 +229,9 @@ guest_launch_other() {
 # guest_launch NAME DIR INITRD
 guest_launch() {
 	local name=$1 dir=$2 initrd=$3 vmlinuz smp=${opt[cpus]} mem=${opt[mem]-}
+	local -a image=()
+
+	[ "$initrd" = none ] || image=(-initrd "$initrd")
 	local append="quiet panic=-1 ${opt[append]-}"
 	local -a machine devices=() extra=()
 
@@ -264,7 +267,7 @@ guest_launch() {
 		-chardev "file,id=output,path=$dir/output.log" \
 		-qmp "unix:$dir/qmp,server=on,wait=off" -pidfile "$dir/pid" -daemonize \
 		-D "$dir/trace.log" -trace enable=runstate_set \
-		-kernel "$vmlinuz" -initrd "$initrd" \
+		-kernel "$vmlinuz" "${image[@]}" \
 		-append "$append" \
 		"${devices[@]}" "${extra[@]}" </dev/null >"$dir/qemu.log" 2>&1 ||
 		die "QEMU did not start: $(head -n 1 "$dir/qemu.log")"

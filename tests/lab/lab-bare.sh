@@ -25,7 +25,8 @@ record() {
 
 # start FLAVOUR
 start() {
-	check "bare-$1: starts" "$lab" guest start bare --kernel "$bare/bare-$1" --ready '^bare: up'
+	check "bare-$1: starts" "$lab" guest start bare --kernel "$bare/bare-$1" --initrd none \
+		--ready '^bare: up'
 }
 
 # first NAME REGEX: what the recording's first line says
