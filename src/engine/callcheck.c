@@ -7,6 +7,7 @@
 #include "base/hashmap.h"
 
 #define NR_VERDICTS 65536		/* direct mapped; 24 bytes each */
+#define PTI_USER_ROOT 0x1000ULL		/* the user's table lies this far behind the kernel's */
 #define VERDICT_AGE_NS 1000000000ULL	/* exec and dlclose change what an address holds */
 
 struct verdict {
@@ -52,6 +53,25 @@ static bool is_call(const struct mmu_space *space, const u8 *before, size_t n)
 }
 
 /*
+ * With page-table isolation the kernel's table has the program, too, but not for execution: then the
+ * user's says. Where there is none, that page holds anything, and must lead to the same place.
+ */
+static bool may_run(const struct callcheck *check, const struct mmu_space *space, gva_t addr,
+		    const struct mmu_mapping *mapping)
+{
+	struct mmu_space user = *space;
+	struct mmu_mapping same;
+
+	if (mapping->access & MMU_EXEC)
+		return true;
+	if (space->arch == VCPU_ARCH_ARM64 || space->root & PTI_USER_ROOT)
+		return false;
+	user.root |= PTI_USER_ROOT;
+	return !mmu_translate(&user, check->mem, addr, &same) &&
+	       same.gpa.addr == mapping->gpa.addr && same.access & MMU_EXEC;
+}
+
+/*
  * The call may start in the page before, which may be missing: then the bytes in this page must
  * do, as a call that lies wholly in it.
  */
@@ -66,7 +86,7 @@ static int look(const struct callcheck *check, const struct mmu_space *space, gv
 	err = mmu_translate(space, check->mem, GVA(ret_addr.addr - 1), &mapping);
 	if (err)
 		return -EFAULT;
-	if (!(mapping.access & MMU_EXEC))
+	if (!may_run(check, space, GVA(ret_addr.addr - 1), &mapping))
 		return -EBADMSG;
 	err = mmu_read(space, check->mem, GVA(ret_addr.addr - size), bytes, size);
 	if (err && in_page && in_page < size) {

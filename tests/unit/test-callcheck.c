@@ -100,12 +100,42 @@ static void test_spaces_are_apart(void **state)
 	assert_int_equal(check(f, TEXT + 4096 + 0x105, 1), 0);
 }
 
+#define PTI_ROOT 0x100000
+#define ENTRY_NX (1ULL << 63)
+
+/* With page-table isolation: the kernel's table, whose user half may not be executed. */
+static void test_isolated(void **state)
+{
+	struct fixture *f = *state;
+	struct build_pagetable user;
+	u64 entry;
+
+	assert_int_equal(build_pagetable_init(&user, f->mem, MMU_MODE_X86_4LEVEL,
+					      GPA(PTI_ROOT + 0x1000)), 0);
+	build_pagetable_map(&user, TEXT + 4096, TEXT_GPA, 4096, MMU_USER | MMU_EXEC);
+	build_pagetable_map(&user, DATA, DATA_GPA, 4096, MMU_USER | MMU_WRITE);
+	assert_int_equal(build_pagetable_space(&user).root, PTI_ROOT + 0x1000);
+	assert_int_equal(mem_read(mem_fake_reader(f->mem), GPA(PTI_ROOT + 0x1000), &entry, 8), 0);
+	entry |= ENTRY_NX;
+	mem_fake_page(f->mem, GPA(PTI_ROOT));
+	mem_fake_set(f->mem, GPA(PTI_ROOT), &entry, sizeof(entry));
+	f->space.root = PTI_ROOT;
+	assert_int_equal(check(f, TEXT + 4096 + 0x105, 1), 0);
+	assert_int_equal(check(f, TEXT + 4096 + 0x106, 1), -EBADMSG);
+	assert_int_equal(check(f, DATA + 0x105, 1), -EBADMSG);
+	/* What lies behind the table is another process's, or none. */
+	entry = 0;
+	mem_fake_set(f->mem, GPA(PTI_ROOT + 0x1000), &entry, sizeof(entry));
+	assert_int_equal(check(f, TEXT + 4096 + 0x105, 3 * SECOND_NS), -EBADMSG);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_verdicts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_verdict_ages, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_spaces_are_apart, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_isolated, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
