@@ -142,8 +142,8 @@ SHOT_INLINE enum mmu_step shot_walk_start(struct shot *shot, struct shot_view *v
 }
 
 /*
- * Makes .line of the view of @kind hold the entry at .hva. A function of its own, as the stack of all
- * that are under way at once is 512 bytes, and Linux 6.1 counts each in steps of 32.
+ * Makes .line of the view of @kind hold the entry at .hva. A function of its own, as the stack of
+ * all that are under way at once is 512 bytes, and Linux 6.1 counts each in steps of 32.
  */
 SHOT_FN int shot_load_line(struct shot *shot, u32 kind)
 {

@@ -44,7 +44,8 @@ int capture_probe_vm(const struct vm *vm, enum capture_mode mode, const char **r
 	if (vm->confidential)
 		why = "a confidential guest: its memory and registers are encrypted";
 	else if (mode == CAPTURE_INLINE && vm->lazy)
-		why = "the guest's system registers stay in the CPU until an exit to user space (VHE)";
+		why = "the guest's system registers stay in the CPU up to an exit to user space"
+		      " (VHE)";
 	else if (mode == CAPTURE_DEFERRED && !vm->kick_signal)
 		why = "it is not known which signal kicks this VMM's vCPUs (--kick-signal)";
 	else if (REGS_RUN_WANTED && mode != CAPTURE_INLINE && run_page_missing(vm))

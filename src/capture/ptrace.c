@@ -198,8 +198,8 @@ static void peek(struct capture *capture, struct ptrace_thread *t)
 		return;
 	t->lstar = peeked.x86.lstar;
 	/*
-	 * In user mode it is what GS base is in the kernel. On Intel the mode is not known, and it may
-	 * be the program's.
+	 * In user mode it is what GS base is in the kernel. On Intel the mode is not known, and it
+	 * may be the program's.
 	 */
 	base = peeked.user ? peeked.x86.kernel_gs_base : peeked.x86.gs_base;
 	if (base >> 63)

@@ -53,8 +53,8 @@ static bool is_call(const struct mmu_space *space, const u8 *before, size_t n)
 }
 
 /*
- * With page-table isolation the kernel's table has the program, too, but not for execution: then the
- * user's says. Where there is none, that page holds anything, and must lead to the same place.
+ * With page-table isolation the kernel's table has the program, too, but not for execution: then
+ * the user's says. Where there is none, that page holds anything, and must lead to the same place.
  */
 static bool may_run(const struct callcheck *check, const struct mmu_space *space, gva_t addr,
 		    const struct mmu_mapping *mapping)

@@ -16,7 +16,7 @@ struct elf_kernel {
 	struct elf_file *file;
 	char *name;
 	u64 first;		/* address of the first segment, as linked */
-	u64 code, code_end;	/* of the largest segment with code, the same; what is in the file */
+	u64 code, code_end;	/* of the largest segment with code, likewise; in the file */
 	u64 code_offset;	/* of it in the file */
 	u64 text_end;		/* of the last one */
 	u64 shift;		/* from there to where it lies */

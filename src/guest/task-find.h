@@ -11,8 +11,9 @@
 
 /*
  * Fills in .task_pid, .task_tgid, .task_comm, .task_stack, .task_mm and .user.task_list from the
- * tasks in the guest's memory, the first of which is at @init_task. -ENOENT, and nothing is changed,
- * when they cannot be told for certain; the guest may not have made its first processes yet.
+ * tasks in the guest's memory, the first of which is at @init_task. -ENOENT, and nothing is
+ * changed, when they cannot be told for certain; the guest may not have made its first processes
+ * yet.
  */
 int task_find_layout(struct kernel_layout *layout, struct kread *k, u64 init_task);
 

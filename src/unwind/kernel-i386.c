@@ -225,8 +225,8 @@ static enum stop_reason enter_caller(struct walk *w, u64 sp, u32 bp, u32 ra)
 }
 
 /*
- * Whether the function that entry code called is the one whose frame has just been left: there is no
- * other frame between it and the registers.
+ * Whether the function that entry code called is the one whose frame has just been left: there is
+ * no other frame between it and the registers.
  */
 static bool is_last_frame(const struct walk *w)
 {

@@ -20,7 +20,7 @@
 #define IN_VM(module) \
 	": this is a VM itself, allow it nested virtualization, then modprobe " module WITHOUT
 
-/* By whether it is Intel's, whether KVM is there without the processor's part, whether it is a VM. */
+/* By: Intel's or not, KVM there without the processor's part or not there, a VM or not. */
 static const char *const texts[2][2][2] = {
 	{ { NOT_LOADED ON_METAL("kvm_amd", "SVM"), NOT_LOADED IN_VM("kvm_amd") },
 	  { HALF_LOADED("AMD") ON_METAL("kvm_amd", "SVM"), HALF_LOADED("AMD") IN_VM("kvm_amd") } },

@@ -49,7 +49,7 @@ struct vm_layout {
 	u32 vcpu_id;
 	u32 vcpu_pid;
 	u32 vcpu_regs;		/* vcpu->arch.regs, x86 */
-	/* since 3b4ec7dcdf89 ("KVM: x86: Add dedicated storage for guest RIP"), 7.2; before: in regs */
+	/* since 3b4ec7dcdf89 ("KVM: x86: Add dedicated storage for guest RIP"), 7.2 */
 	u32 vcpu_rip;
 	u32 vcpu_cr0;
 	u32 vcpu_cr3;

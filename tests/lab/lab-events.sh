@@ -195,8 +195,8 @@ hardware() {
 }
 
 if ! "$lab" guest start one --kernel 6.1 --cpus 2 --workload cputree-fp --workload syscalls-fp \
-	>pid 2>start; then
-	fail 'the guest starts' "$(cat start)"
+	>pid 2>start.err; then
+	fail 'the guest starts' "$(cat start.err)"
 	tap_done
 fi
 for mode in inline deferred ptrace; do

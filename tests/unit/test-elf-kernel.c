@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A guest's ELF file: where it lies, its names, whether the guest has it; and files that are none. */
+/* A guest's ELF file: where it lies, its names, whether the guest has it; files that are none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Filters run, by a few lines that do what the kernel does with the instructions, over a record made
- * here; and given to the kernel's verifier where BPF is permitted.
+ * Filters run, by a few lines that do what the kernel does with the instructions, over a record
+ * made here; and given to the kernel's verifier where BPF is permitted.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -88,7 +88,8 @@ static void test_bad(void **state)
 		COMMON "field:int a\toffset:8;\tsize:4;\tsigned:1;\n",
 		COMMON "field:int a;\toffset:x;\tsize:4;\tsigned:1;\n",
 		COMMON "field:int a;\toffset:70000;\tsize:4;\tsigned:1;\n",
-		COMMON "field:int a;\toffset:8;\tsize:4;\n\tfield:int b;\toffset:8;\tsize:4;\tsigned:1;\n",
+		COMMON "field:int a;\toffset:8;\tsize:4;\n"
+		       "\tfield:int b;\toffset:8;\tsize:4;\tsigned:1;\n",
 	};
 	struct trace_format format;
 
