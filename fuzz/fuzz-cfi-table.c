@@ -4,6 +4,8 @@
  * either a whole ELF file or an .eh_frame, around which the file is built. Whatever they hold, the
  * table that comes out keeps its promises.
  */
+#include <elf.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/cursor.h"
@@ -20,31 +22,52 @@ static void require(bool condition)
 		abort();
 }
 
-static void check_rule(const struct cfi_rule *rule)
+/* What differs between machines. */
+struct machine {
+	unsigned int nr_regs;
+	unsigned int sp;
+	bool link_register;	/* which a function need not have saved */
+};
+
+static const struct machine x86 = { 16, X86_RSP, false };
+static const struct machine arm64 = { VCPU_NR_GPRS, ARM64_SP, true };
+
+static const struct machine *machine_of(const struct file_image *image)
 {
-	require(rule->kind <= CFI_AT_REG);
-	require(rule->reg < 16);
+	u16 machine;
+
+	require(image->size >= sizeof(Elf64_Ehdr));
+	memcpy(&machine, image->data + offsetof(Elf64_Ehdr, e_machine), sizeof(machine));
+	return machine == EM_AARCH64 ? &arm64 : &x86;
 }
 
-static void check_row(const struct cfi_row *row)
+static void check_rule(const struct machine *machine, const struct cfi_rule *rule)
+{
+	require(rule->kind <= CFI_AT_REG);
+	require(rule->reg < machine->nr_regs);
+}
+
+static void check_row(const struct machine *machine, const struct cfi_row *row)
 {
 	require(row->kind == CFI_ROW_CALL || row->kind == CFI_ROW_END ||
 		row->kind == CFI_ROW_UNDEFINED || row->kind == CFI_ROW_SIGCONTEXT);
 	if (row->kind == CFI_ROW_SIGCONTEXT)
-		require(row->regs.kind == CFI_REG_OFFSET && row->regs.reg == X86_RSP);
+		require(row->regs.kind == CFI_REG_OFFSET && row->regs.reg == machine->sp);
 	if (row->kind != CFI_ROW_CALL)
 		return;
 	require(row->cfa.kind == CFI_REG_OFFSET || row->cfa.kind == CFI_AT_REG);
-	require(row->ra.kind != CFI_SAME && row->ra.kind != CFI_UNDEFINED);
-	check_rule(&row->cfa);
-	check_rule(&row->ra);
-	check_rule(&row->bp);
+	require(row->ra.kind != CFI_SAME || machine->link_register);
+	require(row->ra.kind != CFI_UNDEFINED);
+	check_rule(machine, &row->cfa);
+	check_rule(machine, &row->ra);
+	check_rule(machine, &row->bp);
 	for (unsigned int i = 0; i < CFI_SAVED_NR; i++)
-		check_rule(&row->saved[i]);
+		check_rule(machine, &row->saved[i]);
 }
 
 /* What is found at @address is row @i's. */
-static void check_find(const struct cfi_table *table, u64 address, u32 i)
+static void check_find(const struct machine *machine, const struct cfi_table *table, u64 address,
+		       u32 i)
 {
 	struct cfi_row row;
 	int err = cfi_table_find(table, address, &row);
@@ -56,11 +79,11 @@ static void check_find(const struct cfi_table *table, u64 address, u32 i)
 	} else {
 		require(err == 0 && table->rule[i] < table->nr_rules);
 		require(row.kind == table->rules[table->rule[i]].kind);
-		check_row(&row);
+		check_row(machine, &row);
 	}
 }
 
-static void check(const struct cfi_table *table)
+static void check(const struct machine *machine, const struct cfi_table *table)
 {
 	struct cfi_row row;
 	u64 address;
@@ -71,9 +94,9 @@ static void check(const struct cfi_table *table)
 		u64 start = table->start + table->offset[i];
 
 		require(i == 0 || table->offset[i] > table->offset[i - 1]);
-		check_find(table, start, i);
+		check_find(machine, table, start, i);
 		if (i + 1 < table->nr)
-			check_find(table, table->start + table->offset[i + 1] - 1, i);
+			check_find(machine, table, table->start + table->offset[i + 1] - 1, i);
 	}
 	require(cfi_table_find(table, table->start - 1, &row) < 0);
 	cfi_table_address(table, table->start, &address);
@@ -122,6 +145,6 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		return 0;
 	punch(image, missing);
 	if (cfi_table_from_image(image, &table) == 0)
-		check(table);
+		check(machine_of(image), table);
 	return 0;
 }
