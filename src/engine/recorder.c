@@ -596,11 +596,15 @@ static int choose_mode(struct recorder *recorder, const struct vm_list *list,
 static void identify_by_sample(struct recorder *recorder, u32 index, const struct sample *sample)
 {
 	struct target *target = recorder->targets.data[index];
-	u64 now = clock_now_ns();
 	const char *why;
+	u64 now;
 
-	if (now < target->next_identify_sample || sample->wire->flags & WIRE_F_NESTED ||
-	    guest_kernel(recording_guest(target->recording))->os != GUEST_OS_UNKNOWN)
+	/* The clock last: mostly the kernel is known, and there is nothing to do. */
+	if (guest_kernel(recording_guest(target->recording))->os != GUEST_OS_UNKNOWN ||
+	    sample->wire->flags & WIRE_F_NESTED)
+		return;
+	now = clock_now_ns();
+	if (now < target->next_identify_sample)
 		return;
 	target->next_identify_sample = now + IDENTIFY_RETRY_NS;
 	if (!recording_identify(target->recording, &sample->wire->regs, &why))
