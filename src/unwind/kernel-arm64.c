@@ -15,6 +15,7 @@
 
 #include "arch/arm64-regs.h"
 #include "unwind/user-arm64.h"
+#include "unwind/walk-private.h"
 
 #define NO_STACK (-1)
 
@@ -90,31 +91,11 @@ static enum stop_reason move_to(struct walk *w, u64 at)
 	return STOP_NONE;
 }
 
-static bool is_kernel_text(const struct walk *w, u64 addr)
-{
-	const struct unwind_ops *ops = w->unwinder->ops;
-
-	if (!in_kernel_half(addr))
-		return false;
-	return !ops->is_kernel_text || ops->is_kernel_text(w->unwinder->ctx, GVA(addr));
-}
-
 static enum stop_reason check_return(const struct walk *w, u64 ra, u8 *ret_flags)
 {
-	const struct unwind_ops *ops = w->unwinder->ops;
-	int err;
-
 	if (!in_kernel_half(ra))
 		return STOP_BAD_RETURN;
-	*ret_flags = FRAME_F_RETURN;
-	err = ops->check_call ? ops->check_call(w->unwinder->ctx, GVA(ra), false) : -ENOENT;
-	if (err == 0)
-		return STOP_NONE;
-	if (err == -EBADMSG || !is_kernel_text(w, ra))
-		return STOP_BAD_RETURN;
-	if (ops->check_call)
-		*ret_flags |= FRAME_F_UNVERIFIED;
-	return STOP_NONE;
+	return walk_judge_kernel_return(w->unwinder, ra, walk_ask_call(w->unwinder, ra), ret_flags);
 }
 
 static u64 strip(const struct walk *w, u64 addr)

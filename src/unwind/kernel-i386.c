@@ -19,6 +19,8 @@
 
 #include <string.h>
 
+#include "unwind/walk-private.h"
+
 #define WORD sizeof(u32)
 #define NO_STACK (-1)
 
@@ -138,21 +140,9 @@ static void set_pc(struct walk *w, u64 pc, u8 flags)
 
 static enum stop_reason check_return(const struct walk *w, u64 ra, u8 *ret_flags)
 {
-	const struct unwind_ops *ops = w->unwinder->ops;
-	int err;
-
 	if (!in_kernel_half(ra))
 		return STOP_BAD_RETURN;
-	*ret_flags = FRAME_F_RETURN;
-	err = ops->check_call ? ops->check_call(w->unwinder->ctx, GVA(ra), false) : -ENOENT;
-	if (err == 0)
-		return STOP_NONE;
-	if (err == -EBADMSG ||
-	    (ops->is_kernel_text && !ops->is_kernel_text(w->unwinder->ctx, GVA(ra))))
-		return STOP_BAD_RETURN;
-	if (ops->check_call)
-		*ret_flags |= FRAME_F_UNVERIFIED;
-	return STOP_NONE;
+	return walk_judge_kernel_return(w->unwinder, ra, walk_ask_call(w->unwinder, ra), ret_flags);
 }
 
 static bool is_user(const u32 *regs)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "arch/x86-regs.h"
+#include "unwind/walk-private.h"
 
 #define NR_GPRS USER_NR_GPRS
 #define ALL_GPRS USER_ALL_GPRS
@@ -176,22 +177,14 @@ static bool accept_outermost(const struct walk *w, u64 ra, u8 *ret_flags)
 
 static enum stop_reason check_return(const struct walk *w, u64 ra, u8 *ret_flags)
 {
-	const struct unwind_ops *ops = w->unwinder->ops;
-	int err;
+	int asked;
 
 	if (!in_kernel_half(ra))
 		return STOP_BAD_RETURN;
-	*ret_flags = FRAME_F_RETURN;
-	err = ops->check_call ? ops->check_call(w->unwinder->ctx, GVA(ra), false) : -ENOENT;
-	if (err == 0)
-		return STOP_NONE;
-	if (err == -EBADMSG)
+	asked = walk_ask_call(w->unwinder, ra);
+	if (asked == -EBADMSG)
 		return accept_outermost(w, ra, ret_flags) ? STOP_NONE : STOP_BAD_RETURN;
-	if (!is_kernel_text(w, ra))
-		return STOP_BAD_RETURN;
-	if (ops->check_call)
-		*ret_flags |= FRAME_F_UNVERIFIED;
-	return STOP_NONE;
+	return walk_judge_kernel_return(w->unwinder, ra, asked, ret_flags);
 }
 
 static void set_pc(struct walk *w, u64 pc, u8 flags)

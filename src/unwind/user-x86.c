@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "arch/x86-regs.h"
+#include "unwind/walk-private.h"
 
 #define USER_TOP (1ULL << 56)	/* addresses are below, with five levels of page tables too */
 #define USER_TOP_32 (1ULL << 32)
@@ -114,22 +115,6 @@ bool user_x86_find_pt_regs(const struct sample *sample, struct user_regs *ret)
 	return false;
 }
 
-/* Why the @size bytes at @addr are not in a copy. */
-static enum stop_reason missing_reason(const struct user_walk *w, u64 addr, size_t size)
-{
-	const struct wire_stack *stack = w->stack;
-
-	if (!stack)
-		return STOP_STACK_CUT;
-	if (addr - stack->gva < stack->size &&
-	    wire_stack_in_hole(stack, addr - stack->gva,
-			       MIN(size, stack->size - (addr - stack->gva))))
-		return STOP_NOT_PRESENT;
-	if (addr < stack->gva || stack->stop == STOP_COMPLETE)
-		return STOP_BAD_POINTER;
-	return stack->stop == STOP_NONE || stack->stop >= STOP_NR ? STOP_STACK_CUT : stack->stop;
-}
-
 static const void *bytes_at(const struct user_walk *w, const struct wire_stack *stack, u64 addr,
 			    size_t size)
 {
@@ -174,7 +159,7 @@ read_stack(const struct user_walk *w, u64 addr, void *out, size_t size)
 	if (unlikely(!bytes))
 		bytes = find_bytes_elsewhere(w, addr, size);
 	if (unlikely(!bytes))
-		return missing_reason(w, addr, size);
+		return walk_missing_reason(w->stack, addr, size);
 	memcpy(out, bytes, size);
 	return STOP_NONE;
 }
@@ -247,42 +232,10 @@ static bool is_user_text(const struct user_walk *w, u64 addr)
 	return addr >= FIRST_PAGE && !is_beyond(w, addr);
 }
 
-/*
- * Addresses that no call left: the kernel "returns" from a handler to the trampoline that ends it,
- * makecontext() to its own. STOP_NONE for those.
- */
-static enum stop_reason check_hand_made(const struct user_walk *w, u64 ra)
-{
-	struct cfi_row row;
-	int err = find_row(w, ra, &row);
-
-	if (err)
-		return err == -EAGAIN ? STOP_NOT_LOADED : STOP_BAD_RETURN;
-	return row.kind == CFI_ROW_SIGCONTEXT || row.interrupted || row.kind == CFI_ROW_END ?
-	       STOP_NONE : STOP_BAD_RETURN;
-}
-
 static enum stop_reason check_return(const struct user_walk *w, u64 ra, u8 *ret_flags)
 {
-	const struct unwind_ops *ops = w->unwinder->ops;
-	enum stop_reason stop;
-	u8 flags = FRAME_F_RETURN;
-	int err = 0;
-
-	if (!is_user_text(w, ra))
-		return STOP_BAD_RETURN;
-	if (ops->check_call)
-		err = ops->check_call(w->unwinder->ctx, GVA(ra), true);
-	if (err == -EBADMSG) {
-		stop = check_hand_made(w, ra);
-		if (stop != STOP_NONE)
-			return stop;
-		flags = FRAME_F_INTERRUPTED;
-	} else if (err) {
-		flags |= FRAME_F_UNVERIFIED;
-	}
-	*ret_flags = flags;
-	return STOP_NONE;
+	return is_user_text(w, ra) ? walk_check_user_return(w->unwinder, ra, ret_flags) :
+	       STOP_BAD_RETURN;
 }
 
 static void set_pc(struct user_walk *w, u64 pc, u8 flags)
