@@ -8,6 +8,7 @@
 set -u
 . "$SRC/tests/lib/tap.sh"
 . "$SRC/tests/lib/chains.sh"
+. "$SRC/tests/lib/guests.sh"
 
 # The guest has this machine's files, but a /tmp of its own.
 built=$(mktemp -d /var/tmp/kvmprof-agree.XXXXXX)
@@ -16,29 +17,12 @@ trap 'rm -rf "$built"' EXIT
 cp "$BUILD/lab/userland/userland-tree" "$SRC/lab/userland/run" "$SRC/tests/lab/user-guest" "$built"
 chmod 755 "$built"
 
-# record_guest KERNEL: into $out
-record_guest() {
-	rm -rf "$out"
-	mkdir -p "$out"
-	"$SRC/lab/lab" run --kernel 6.12 --timeout 500 --out "$out" --console "$out/console" -- \
-		"$SRC/tests/lab/user-host" "$built" "$1" agree >"$out/host.log" 2>&1
-}
-
 # check_guest KERNEL
 check_guest() {
 	label="guest $1"
 	out=$keep/$1
-	# Emulated processors go wrong now and then: a second time, and that is said.
-	if ! record_guest "$1"; then
-		cat "$out/host.log"
-		echo "# $label: once more"
-		record_guest "$1"
-	fi
-	same "$label: is recorded" 0 $?
-	if [ ! -e "$out/perf.data" ]; then
-		cat "$out/host.log"
-		return
-	fi
+	recorded perf.data --kernel 6.12 --timeout 500 -- \
+		"$SRC/tests/lab/user-host" "$built" "$1" agree || return
 	cat "$out/all.said" "$out/log"
 	"$KVMPROF" script -F +stop -i "$out/all.data" --buildid-dir "$out/all.debug" \
 		--symbol-sources cache >"$out/all.script"

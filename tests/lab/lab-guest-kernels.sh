@@ -7,16 +7,9 @@
 set -u
 . "$SRC/tests/lib/tap.sh"
 . "$SRC/tests/lib/chains.sh"
+. "$SRC/tests/lib/guests.sh"
 
 keep=${KERNELS_KEEP:-$TMPDIR/kernels}
-
-# record_guest KERNEL: into $out
-record_guest() {
-	rm -rf "$out"
-	mkdir -p "$out"
-	"$SRC/lab/lab" run --kernel 6.12 --timeout 400 --out "$out" --console "$out/console" -- \
-		"$SRC/tests/lab/kernels-host" "$1" >"$out/host.log" 2>&1
-}
 
 # word FILE KEY
 word() {
@@ -26,17 +19,8 @@ word() {
 check_guest() {
 	label="guest $1"
 	out=$keep/$1
-	# Emulated processors go wrong now and then: a second time, and that is said.
-	if ! record_guest "$1"; then
-		cat "$out/host.log"
-		echo "# $label: once more"
-		record_guest "$1"
-	fi
-	same "$label: is recorded" 0 $?
-	if [ ! -e "$out/kernels.data" ]; then
-		cat "$out/host.log"
-		return
-	fi
+	recorded kernels.data --kernel 6.12 --timeout 400 -- \
+		"$SRC/tests/lab/kernels-host" "$1" || return
 	same "$label: record ends well" 0 "$(cat "$out/status")"
 	cat "$out/said"
 	same "$label: release" "$(word guest release)" "$(word facts release)"

@@ -7,36 +7,20 @@
 set -u
 . "$SRC/tests/lib/tap.sh"
 . "$SRC/tests/lib/chains.sh"
+. "$SRC/tests/lib/guests.sh"
 
 keep=${X86_KEEP:-$TMPDIR/x86}
-
-# record_guest HOST-OPTIONS WORDS GUEST-OPTION…: into $out
-record_guest() {
-	rm -rf "$out"
-	mkdir -p "$out"
-	cpu=$1
-	shift
-	# shellcheck disable=SC2086 # an option and its value, or nothing
-	"$SRC/lab/lab" run --kernel 6.12 --timeout 300 --out "$out" --console "$out/console" $cpu -- \
-		"$SRC/tests/lab/guests-x86-host" "$@" >"$out/host.log" 2>&1
-}
 
 # check_guest NAME HOST-OPTIONS WORDS GUEST-OPTION…
 check_guest() {
 	label=$1
 	out=$keep/$1
 	shift
-	# Emulated processors go wrong now and then: a second time, and that is said.
-	if ! record_guest "$@"; then
-		cat "$out/host.log"
-		echo "# $label: once more"
-		record_guest "$@"
-	fi
-	same "$label: is recorded" 0 $?
-	if [ ! -e "$out/x86.data" ]; then
-		cat "$out/host.log"
-		return
-	fi
+	cpu=$1
+	shift
+	# shellcheck disable=SC2086 # an option and its value, or nothing
+	recorded x86.data --kernel 6.12 --timeout 300 $cpu -- \
+		"$SRC/tests/lab/guests-x86-host" "$@" || return
 	same "$label: record ends well" 0 "$(cat "$out/status")"
 	cat "$out/said"
 	"$KVMPROF" script -F +stop,+symoff -i "$out/x86.data" --buildid-dir "$out/debug" \

@@ -11,6 +11,7 @@
 set -u
 . "$SRC/tests/lib/tap.sh"
 . "$SRC/tests/lib/chains.sh"
+. "$SRC/tests/lib/guests.sh"
 
 # The guest has this machine's files, but a /tmp of its own.
 built=$(mktemp -d /var/tmp/kvmprof-user.XXXXXX)
@@ -58,29 +59,12 @@ check_recording() {
 		--min-samples 2000 --min "$3"
 }
 
-# record_guest KERNEL: into $out
-record_guest() {
-	rm -rf "$out"
-	mkdir -p "$out"
-	"$SRC/lab/lab" run --kernel 6.12 --timeout 900 --out "$out" --console "$out/console" -- \
-		"$SRC/tests/lab/user-host" "$built" "$1" sources >"$out/host.log" 2>&1
-}
-
 # check_guest KERNEL
 check_guest() {
 	label="guest $1"
 	out=$keep/$1
-	# Emulated processors go wrong now and then: a second time, and that is said.
-	if ! record_guest "$1"; then
-		cat "$out/host.log"
-		echo "# $label: once more"
-		record_guest "$1"
-	fi
-	same "$label: is recorded" 0 $?
-	if [ ! -e "$out/kallsyms" ]; then
-		cat "$out/host.log"
-		return
-	fi
+	recorded kallsyms --kernel 6.12 --timeout 900 -- \
+		"$SRC/tests/lab/user-host" "$built" "$1" sources || return
 	check_recording all 97 95
 	# What is not in the guest's memory has neither rules nor names: told, with a floor.
 	check_recording memory 95 50
