@@ -154,16 +154,11 @@ static int find_kernel(struct guest *guest, const struct mmu_space *space, u64 h
  * arm64's image begins 64 KiB before what is mapped of it. Of kernels before 5.11 all is mapped:
  * their symbols say so.
  */
-static int find_kernel_arm64(struct guest *guest, const struct mmu_space *space, u64 hint,
+static int read_kernel_arm64(struct guest *guest, const struct mmu_space *space,
 			     struct image *image, struct kernel_build **ret, const char **ret_why)
 {
-	int err = image_find_arm64(space, guest->mem, hint, image);
+	int err;
 
-	if (err) {
-		*ret_why = err == -ENOENT ? "no kernel image is mapped around that address" :
-					    "the guest's page tables cannot be read";
-		return err;
-	}
 	for (u64 head = IMAGE_ARM64_HEAD;; head = 0) {
 		struct image with_head = { .start = image->start - head,
 					   .size = image->size + head };
@@ -331,19 +326,42 @@ static int identify_x86(struct guest *guest, const struct vcpu_regs *regs,
 	return find_kernel(guest, space, hint, image, ret, ret_why);
 }
 
-/* The exception vectors are in the kernel's text; in user mode they may be a copy elsewhere. */
+/*
+ * By one table of the upper half: the exception vectors are in the kernel's text, but for the copy
+ * that it has for user mode when it is unmapped then, and so is what the kernel runs, mostly.
+ */
+static int find_image_arm64(const struct guest *guest, const struct vcpu_regs *regs,
+			    const struct mmu_space *space, struct image *ret)
+{
+	u64 table;
+	int err = image_find_arm64(space, guest->mem, regs->arm64.vbar, ret);
+
+	if (err && !regs->user)
+		err = image_find_arm64(space, guest->mem, regs->pc, ret);
+	if (err && !image_find_arm64_table(space, guest->mem, &table))
+		err = image_find_arm64(space, guest->mem, table, ret);
+	return err;
+}
+
+/*
+ * TTBR1 has the trampoline's table in user mode, where the kernel is unmapped then. What mode the
+ * vCPU is in says nothing of it: these registers can be older than the others.
+ */
 static int identify_arm64(struct guest *guest, const struct vcpu_regs *regs,
 			  struct mmu_space *space, struct image *image, struct kernel_build **ret,
 			  const char **ret_why)
 {
-	int err = find_kernel_arm64(guest, space, regs->arm64.vbar, image, ret, ret_why);
+	int err = find_image_arm64(guest, regs, space, image);
 
-	if (err && !regs->user)
-		err = find_kernel_arm64(guest, space, regs->pc, image, ret, ret_why);
-	if (!err || !regs->user)
-		return err;
-	space->root_high += ARM64_PTI_TABLES << space->half[1].page_shift;
-	return find_kernel_arm64(guest, space, regs->arm64.vbar, image, ret, ret_why);
+	if (err) {
+		space->root_high += ARM64_PTI_TABLES << space->half[1].page_shift;
+		err = find_image_arm64(guest, regs, space, image);
+	}
+	if (!err)
+		return read_kernel_arm64(guest, space, image, ret, ret_why);
+	*ret_why = err == -ENOENT ? "no kernel image is mapped where the vCPU's registers lead" :
+				    "the guest's page tables cannot be read";
+	return err;
 }
 
 int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char **ret_why)

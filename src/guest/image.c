@@ -152,7 +152,7 @@ int image_find_arm64(const struct mmu_space *space, const struct mem_reader *mem
 	struct run run = { .hint = hint };
 	int err = mmu_translate(space, mem, GVA(hint), &at);
 
-	if (err == -EFAULT || (!err && !(at.access & MMU_EXEC)))
+	if (err == -EFAULT || (!err && at.access & (MMU_WRITE | MMU_USER)))
 		return -ENOENT;
 	if (err)
 		return err;
@@ -164,6 +164,49 @@ int image_find_arm64(const struct mmu_space *space, const struct mem_reader *mem
 	if (run.end - run.start < IMAGE_MIN_SIZE || run.start % IMAGE_ARM64_HEAD)
 		return -ENOENT;
 	*ret = (struct image){ .start = run.start, .size = run.end - run.start };
+	return 0;
+}
+
+/*
+ * Behind the linear mapping, where the table is mapped, too, since 5.4 (14c127c957c1 "arm64: mm:
+ * Flip kernel VA space"). Kernels that can do with 52 bits have it where those of 48 have.
+ */
+#define ARM64_HALF_BITS_MAX 48
+
+/* What vmalloc() gave out may lie before the image. */
+#define MAX_TABLES_ALL 4096
+
+struct table_search {
+	u64 gpa;
+	u64 found;
+};
+
+static int match_table(gva_t gva, const struct mmu_mapping *mapping, void *arg)
+{
+	struct table_search *search = arg;
+
+	if (search->gpa - mapping->gpa.addr >= mapping->page_size)
+		return 0;
+	search->found = gva.addr + (search->gpa - mapping->gpa.addr);
+	return 1;
+}
+
+int image_find_arm64_table(const struct mmu_space *space, const struct mem_reader *mem,
+			   u64 *ret_hint)
+{
+	struct table_search search = { .gpa = space->root_high };
+	u8 bits = MIN(space->half[1].bits, ARM64_HALF_BITS_MAX);
+	int err;
+
+	if (!bits)
+		return -ENOENT;
+	err = mmu_for_each_mapping(space, mem, GVA(-(1ULL << (bits - 1))), GVA(UINT64_MAX),
+				   MAX_TABLES_ALL, match_table, &search);
+	if (err < 0)
+		return err == -E2BIG ? -ENOENT : err;
+	if (!search.found)
+		return -ENOENT;
+	*ret_hint = search.found;
 	return 0;
 }
 

@@ -49,10 +49,18 @@ int image_find(const struct mmu_space *space, const struct mem_reader *mem, u64 
 
 /*
  * The same for arm64: the pages that lie to each other in physical memory as in the kernel's space,
- * around @hint, an address of its text. The start is the first page that is mapped.
+ * around @hint, an address of its text or of its read-only data, between which there is no gap. The
+ * start is the first page that is mapped.
  */
 int image_find_arm64(const struct mmu_space *space, const struct mem_reader *mem, u64 hint,
 		     struct image *ret);
+
+/*
+ * For want of such an address: the image holds the kernel's own table, swapper_pg_dir, which is the
+ * upper half's. *@ret_hint: where that is mapped. -ENOENT: nowhere, so that @space has another.
+ */
+int image_find_arm64_table(const struct mmu_space *space, const struct mem_reader *mem,
+			   u64 *ret_hint);
 
 /* Reads all of it. -E2BIG over IMAGE_MAX_SIZE, or an error of @mem other than -EFAULT. */
 int image_read(struct image *image, const struct mmu_space *space, const struct mem_reader *mem);

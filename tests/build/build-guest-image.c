@@ -592,24 +592,40 @@ static void make_image(struct build_guest *g, struct strbuf *image)
 	memcpy(image->data + BUILD_GUEST_BOOT_PARAMS + 0x258, &link, sizeof(link));
 }
 
-/* The kernel's own table is the process's without its lower half. */
+/* The kernel's own table is the process's without its lower half, which arm64 has another for. */
 void build_guest_share_tables(struct build_guest *g)
 {
-	for (unsigned int i = 256; i < 512; i++)
+	u64 from = g->options.arm64 ? g->pages.root_high : g->pages.root;
+
+	for (unsigned int i = g->options.arm64 ? 0 : 256; i < 512; i++)
 		check(mem_fake_set_u64(g->mem, GPA(KERNEL_IMAGE + BUILD_GUEST_PAGE_TABLE + i * 8),
-				       build_pagetable_get(&g->pages, g->pages.root + i * 8)));
+				       build_pagetable_get(&g->pages, from + i * 8)));
 }
 
-/* Text in large steps, then a hole that page-table isolation makes between sections, then data. */
+/*
+ * Page-table isolation makes a hole in x86's text. arm64's has none up to the end of what cannot be
+ * written, in which its table is; there is one where the init sections were.
+ */
+static bool is_hole(const struct build_guest *g, u64 at)
+{
+	return g->options.arm64 ? at == BUILD_GUEST_BOOT_PARAMS : at >= 0x78000 && at < 0x7a000;
+}
+
+static u32 page_access(const struct build_guest *g, u64 at)
+{
+	if (at < BUILD_GUEST_ETEXT)
+		return MMU_EXEC;
+	return g->options.arm64 && at < BUILD_GUEST_BOOT_PARAMS ? 0 : MMU_WRITE;
+}
+
+/* Text, read-only data, data. */
 static void map_image(struct build_guest *g, const struct strbuf *image)
 {
 	for (u64 at = 0; at < BUILD_GUEST_END; at += PAGE) {
-		u32 access = at < BUILD_GUEST_ETEXT ? MMU_EXEC : MMU_WRITE;
-
-		if (at >= 0x78000 && at < 0x7a000)
+		if (is_hole(g, at))
 			continue;
 		check(build_pagetable_map(&g->pages, g->start + at, KERNEL_IMAGE + at, PAGE,
-					  access));
+					  page_access(g, at)));
 	}
 	check(mem_fake_set(g->mem, GPA(KERNEL_IMAGE), image->data, BUILD_GUEST_END));
 }

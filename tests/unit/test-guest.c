@@ -302,8 +302,54 @@ static void test_arm64(void **state)
 	}
 }
 
-/* In user mode with the kernel unmapped: TTBR1 has the trampoline's table, two before. */
+/* Gives the guest's kernel its own table, in its image, as Linux has it. */
+static void take_own_table(struct fixture *f)
+{
+	struct mmu_mapping at;
+	struct mmu_space space;
+
+	build_guest_share_tables(&f->build);
+	assert_int_equal(mmu_space_init(&space, &f->regs), 0);
+	assert_int_equal(mmu_translate(&space, mem_fake_reader(f->build.mem),
+				       GVA(f->build.start + BUILD_GUEST_PAGE_TABLE), &at), 0);
+	f->regs.arm64.ttbr1 = at.gpa.addr;
+}
+
+/*
+ * With the kernel unmapped in user mode: TTBR1 has the trampoline's table, two before, and the
+ * vectors are a copy that lies elsewhere. Without the latter, too, and with registers of which some
+ * are older than others.
+ */
 static void test_arm64_kpti(void **state)
+{
+	struct build_guest_options options = build_guest_release(USUAL);
+
+	struct fixture f;
+
+	(void)state;
+	options.arm64 = true;
+	open_options(&f, &options);
+	take_own_table(&f);
+	for (int i = 0; i < 8; i++) {
+		struct vcpu_regs regs = f.regs;
+		struct guest *guest;
+
+		if (i & 1)
+			regs.arm64.vbar = 0xfffffbfffdc00000;
+		if (i & 2)
+			regs.arm64.ttbr1 -= 2 * 4096;
+		regs.user = i & 4;
+		regs.pc = 0x400000;
+		assert_int_equal(guest_create(mem_fake_reader(f.build.mem), NULL, &guest), 0);
+		assert_int_equal(guest_identify(guest, &regs, &f.why), 0);
+		assert_int_equal(guest_kernel(guest)->start.addr, f.build.start);
+		guest_destroy(guest);
+	}
+	close_fixture(&f);
+}
+
+/* A table that is mapped nowhere in the kernel is none of its own. */
+static void test_arm64_other_table(void **state)
 {
 	struct build_guest_options options = build_guest_release(USUAL);
 	struct fixture f;
@@ -311,11 +357,11 @@ static void test_arm64_kpti(void **state)
 	(void)state;
 	options.arm64 = true;
 	open_options(&f, &options);
+	take_own_table(&f);
 	f.regs.user = 1;
-	f.regs.pc = 0x400000;
-	f.regs.arm64.ttbr1 -= 2 * 4096;
-	assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), 0);
-	assert_int_equal(guest_kernel(f.guest)->start.addr, f.build.start);
+	f.regs.arm64.vbar = 0xfffffbfffdc00000;
+	f.regs.arm64.ttbr1 -= 4096;
+	assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), -ENOENT);
 	close_fixture(&f);
 }
 
@@ -699,6 +745,7 @@ int main(void)
 		cmocka_unit_test(test_nothing_there),
 		cmocka_unit_test(test_arm64),
 		cmocka_unit_test(test_arm64_kpti),
+		cmocka_unit_test(test_arm64_other_table),
 		cmocka_unit_test(test_text_symbols_only),
 		cmocka_unit_test(test_without_types),
 		cmocka_unit_test(test_stack_sizes),
