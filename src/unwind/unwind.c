@@ -297,6 +297,42 @@ static bool user_space_gone(const struct wire_sample *wire)
 	return wire->flags & (WIRE_F_KTHREAD | WIRE_F_USER_GONE);
 }
 
+#define ARM64_VECTOR_SIZE 128
+
+/*
+ * arm64's entry code before it has stored the user's registers, while SP_EL0 still is the user's, and
+ * its way out. At a vector's first instruction all are as they were. Then the kernel that is unmapped
+ * in user mode needs x30, and what has been stored is cleared (kernel_ventry and kernel_entry,
+ * arch/arm64/kernel/entry.S): where x29 is 0 it may be for that.
+ */
+static bool find_live_regs_arm64(const struct sample *sample, const struct kernel_end *end, u64 pc,
+				 struct user_regs *regs)
+{
+	const struct wire_sample *wire = sample->wire;
+
+	if (!end->at_entry || pc != wire->regs.arm64.elr_el1 ||
+	    wire->user_sp != wire->regs.arm64.sp_el0)
+		return false;
+	memcpy(regs->gpr, wire->regs.gpr, sizeof(regs->gpr));
+	regs->gpr[ARM64_SP] = wire->user_sp;
+	regs->pc = pc;
+	regs->known = UINT32_MAX;
+	regs->is_32 = false;
+	if (wire->regs.pc % ARM64_VECTOR_SIZE)
+		regs->known &= ~(1U << ARM64_LR | (u32)!regs->gpr[ARM64_FP] << ARM64_FP);
+	return true;
+}
+
+static bool find_user_regs_arm64(const struct sample *sample, const struct kernel_end *end, u64 pc,
+				 struct user_regs *regs)
+{
+	bool live = find_live_regs_arm64(sample, end, pc, regs);
+
+	if (live && regs->known == UINT32_MAX)
+		return true;
+	return user_arm64_find_pt_regs(sample, regs) || live;
+}
+
 /*
  * The user's registers under a kernel part: from the frame that it ended at; while SYSCALL's first
  * instructions still run on the user's stack, the vCPU's, but for the two that it uses; else from
@@ -314,7 +350,7 @@ static bool find_user_regs(const struct sample *sample, const struct kernel_end 
 	if (pc != wire->user_pc)
 		return false;
 	if (wire->regs.arch == VCPU_ARCH_ARM64)
-		return user_arm64_find_pt_regs(sample, regs);
+		return find_user_regs_arm64(sample, end, pc, regs);
 	if (wire->regs.gpr[X86_RSP] == wire->user_sp) {
 		memcpy(regs->gpr, wire->regs.gpr, sizeof(regs->gpr));
 		regs->pc = pc;

@@ -54,7 +54,15 @@ static int check_call(void *ctx, gva_t ret_addr, bool user)
 	return (ret_addr.addr & 0xff) == 0x40 ? 0 : -EBADMSG;
 }
 
-static const struct unwind_ops ops = { NULL, check_call, NULL, find_user_row };
+static int find_row(void *ctx, gva_t pc, struct cfi_row *ret_row)
+{
+	(void)ctx;
+	(void)pc;
+	(void)ret_row;
+	return -ENOENT;
+}
+
+static const struct unwind_ops ops = { find_row, check_call, NULL, find_user_row };
 
 static const struct cfi_row in_lr = { .kind = CFI_ROW_CALL,
 				      .cfa = { CFI_REG_OFFSET, ARM64_SP, 0 } };
@@ -284,6 +292,45 @@ static void test_truncated(void **state)
 	build_sample_deinit(&w.sample);
 }
 
+#define VECTOR 0xfffffbfffdbf6480ULL	/* of interrupts in user mode */
+
+/* The vCPU at @pc of the kernel's entry code, come from the leaf of push_calls(). */
+static void sample_entry(struct world *w, u64 pc, u64 fp, u64 lr)
+{
+	struct vcpu_regs *regs = &w->sample.wire.regs;
+
+	sample(w, &w->stack, FN(0), fp, lr);
+	regs->user = 0;
+	regs->pc = pc;
+	regs->gpr[ARM64_SP] = 0xffff80000a000000;
+	regs->arm64.sp_el0 = w->stack.sp;
+	regs->arm64.elr_el1 = FN(0);
+	w->sample.wire.flags = WIRE_F_TASK;
+	w->sample.wire.user_stop = STOP_COMPLETE;	/* by frame pointers: x29 is 0 */
+}
+
+/* The user's registers are in the vCPU, as far as entry code has left them there. */
+static void test_entry(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	push_calls(&w);
+	sample_entry(&w, VECTOR, 0, RETURN(1));
+	CHECK(&w, STOP_COMPLETE, { VECTOR, INT }, { FN(0), INT }, { RETURN(1), RET },
+	      { RETURN(2), RET }, { RETURN(3), RET });
+	/* x30 is the kernel's by now. */
+	sample_entry(&w, VECTOR + 8, 0, RETURN(1));
+	CHECK(&w, STOP_NO_RULE, { VECTOR + 8, INT }, { FN(0), INT });
+	/* A function that has stored it can do without. */
+	set_row(&w, 0, &in_frame);
+	sample_entry(&w, VECTOR + 8, 0, 0);
+	CHECK(&w, STOP_COMPLETE, { VECTOR + 8, INT }, { FN(0), INT }, { RETURN(2), RET },
+	      { RETURN(3), RET });
+	build_sample_deinit(&w.sample);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +339,7 @@ int main(void)
 		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_bent),
 		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_entry),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
