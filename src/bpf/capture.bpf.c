@@ -8,6 +8,7 @@
  *   on_userspace_exit   deferred: there, KVM has just stored the registers where we find them
  *   on_tracepoint       inline, for an event that is a tracepoint
  *   on_tracepoint_deferred
+ *   on_entry            arm64, with events that are clocks: notes when a guest is entered
  *
  * Of several events each is attached with its index as the cookie.
  */
@@ -190,8 +191,17 @@ static __always_inline void send(struct shot *shot)
 	}
 }
 
+/* Whether @event happened in the guest of @vcpu. */
+static __always_inline int is_guests(const void *ctx, const struct capture_vcpu *vcpu, u32 event)
+{
+	if (events[event].host_side)
+		return 1;
+	return in_guest((struct kvm_vcpu *)vcpu->kvm_vcpu) &&
+	       !(events[event].clock && before_entry(ctx, vcpu));
+}
+
 /* The vCPU whose guest an event belongs to, or NULL. Counts. */
-static __always_inline struct capture_vcpu *event_vcpu(u32 event)
+static __always_inline struct capture_vcpu *event_vcpu(const void *ctx, u32 event)
 {
 	struct capture_vcpu *vcpu = current_vcpu();
 
@@ -201,7 +211,7 @@ static __always_inline struct capture_vcpu *event_vcpu(u32 event)
 		return NULL;
 	}
 	count(vcpu->vm, COUNT_EVENTS);
-	if (!events[event].host_side && !in_guest((struct kvm_vcpu *)vcpu->kvm_vcpu)) {
+	if (!is_guests(ctx, vcpu, event)) {
 		count(vcpu->vm, COUNT_HOST);
 		return NULL;
 	}
@@ -416,7 +426,7 @@ SEC("?perf_event")
 int on_event(struct bpf_perf_event_data *ctx)
 {
 	u32 event = event_of(ctx);
-	struct capture_vcpu *vcpu = event_vcpu(event);
+	struct capture_vcpu *vcpu = event_vcpu(ctx, event);
 
 	if (vcpu)
 		take_inline(vcpu, event, ctx->sample_period, NULL);
@@ -427,7 +437,7 @@ SEC("?perf_event")
 int on_event_deferred(struct bpf_perf_event_data *ctx)
 {
 	u32 event = event_of(ctx);
-	struct capture_vcpu *vcpu = event_vcpu(event);
+	struct capture_vcpu *vcpu = event_vcpu(ctx, event);
 
 	if (vcpu)
 		take_deferred(vcpu, event, ctx->sample_period, NULL);
@@ -446,6 +456,22 @@ int on_userspace_exit(void *ctx)
 	take_pending(vcpu);
 	return 0;
 }
+
+#ifdef __TARGET_ARCH_arm64
+
+SEC("?raw_tp/kvm_entry")
+int on_entry(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct capture_vcpu *vcpu = current_vcpu();
+
+	if (vcpu) {
+		vcpu->entry_pc = ctx->args[0];
+		vcpu->entry_time = bpf_ktime_get_ns();
+	}
+	return 0;
+}
+
+#endif
 
 /*
  * Hits on other threads than ours are none of our events. The tracepoint is also others': what is

@@ -54,6 +54,28 @@ struct kvm_vcpu_arch {
 
 #endif
 
+/* Of an event that is a clock: its timer. */
+struct timerqueue_node {
+	s64 expires;		/* ns */
+} HOST_TYPE;
+
+struct hrtimer {
+	struct timerqueue_node node;
+} HOST_TYPE;
+
+struct hw_perf_event {
+	struct hrtimer hrtimer;
+} HOST_TYPE;
+
+struct perf_event {
+	struct hw_perf_event hw;
+} HOST_TYPE;
+
+/* What the context of a program on a perf event is in the kernel. */
+struct bpf_perf_event_data_kern {
+	struct perf_event *event;
+} HOST_TYPE;
+
 struct task_struct {
 	unsigned int flags;
 } HOST_TYPE;

@@ -17,6 +17,10 @@ struct capture_vcpu {
 	u32 id;			/* KVM's vcpu_id */
 	u32 pid;		/* of the VMM */
 	u32 pending;		/* deferred mode: of an event the .pending may be set */
+
+	/* arm64, with events that are clocks: when KVM entered the guest last, and where. */
+	u64 entry_time;		/* 0: not seen yet */
+	u64 entry_pc;
 };
 
 /* One of its events; those that are not of tracepoints have it in the deferred mode only. */
@@ -46,7 +50,8 @@ struct capture_event_config {
 	u8 host_side;		/* the event happens in the host kernel, never in a guest */
 	u8 exclude_user;
 	u8 exclude_kernel;
-	u8 pad[3];
+	u8 clock;		/* a timer of the host's: see before_entry() */
+	u8 pad[2];
 	u16 raw_size;		/* of a tracepoint's record this much goes with the sample */
 };
 

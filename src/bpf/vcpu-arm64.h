@@ -39,6 +39,36 @@ static __always_inline int in_guest(struct kvm_vcpu *vcpu)
 	       BPF_CORE_READ(vcpu, cpu) == (int)bpf_get_smp_processor_id();
 }
 
+/* The pc at the event. */
+static __always_inline u64 event_pc(const struct capture_vcpu *vcpu)
+{
+	const struct kvm_vcpu *kvm_vcpu = (const struct kvm_vcpu *)vcpu->kvm_vcpu;
+	u64 pc = 0;
+
+	bpf_core_read(&pc, sizeof(pc), &kvm_vcpu->arch.ctxt.regs.pc);
+	return pc;
+}
+
+/*
+ * Whether the clock that @ctx is of came due before the guest was entered. KVM has interrupts off
+ * on its way there: the timer's then ends guest mode before the first instruction of the guest, and
+ * looks like one that came in the guest.
+ *
+ * The pc is where it was, or behind an instruction that KVM has emulated, which it steps over at
+ * last. A guest that has run all the same, by so little, has done so behind that time.
+ */
+static __always_inline int before_entry(const void *ctx, const struct capture_vcpu *vcpu)
+{
+	const struct bpf_perf_event_data_kern *kern = ctx;
+	struct perf_event *event = NULL;
+
+	if (!vcpu->entry_time || event_pc(vcpu) - vcpu->entry_pc > 4 ||
+	    !bpf_core_field_exists(event->hw.hrtimer.node.expires) ||
+	    bpf_core_read(&event, sizeof(event), &kern->event))
+		return 0;
+	return BPF_CORE_READ(event, hw.hrtimer.node.expires) < (s64)vcpu->entry_time;
+}
+
 /* One system register, out of memory; 0 when it cannot be read. */
 static __always_inline u64 read_sysreg(const struct kvm_vcpu *vcpu, s64 nr)
 {
@@ -77,16 +107,6 @@ static __always_inline int regs_at_event(struct regs_work *work, const struct ca
 					 struct vcpu_regs *regs)
 {
 	return read_state(work, (const struct kvm_vcpu *)vcpu->kvm_vcpu, regs);
-}
-
-/* The pc at the event. */
-static __always_inline u64 event_pc(const struct capture_vcpu *vcpu)
-{
-	const struct kvm_vcpu *kvm_vcpu = (const struct kvm_vcpu *)vcpu->kvm_vcpu;
-	u64 pc = 0;
-
-	bpf_core_read(&pc, sizeof(pc), &kvm_vcpu->arch.ctxt.regs.pc);
-	return pc;
 }
 
 /* The same registers at an exit to user space, when the vCPU has been put. */

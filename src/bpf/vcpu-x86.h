@@ -33,6 +33,14 @@ static __always_inline int in_guest(struct kvm_vcpu *vcpu)
 	       BPF_CORE_READ(vcpu, cpu) == (int)bpf_get_smp_processor_id();
 }
 
+/* Whether the event that @ctx is of came due before the guest was entered, and waited. */
+static __always_inline int before_entry(const void *ctx, const struct capture_vcpu *vcpu)
+{
+	(void)ctx;
+	(void)vcpu;
+	return 0;
+}
+
 /*
  * The registers of the VMCB, which are those of the last exit. 0; 1: of a nested guest; negative:
  * not to be had.

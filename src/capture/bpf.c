@@ -37,6 +37,7 @@ struct bpf_mode {
 	int *filters;			/* of each a program that goes before; -1: none */
 	int programs;			/* array with what filters let through */
 	struct bpf_link *exit;		/* deferred: to user space */
+	struct bpf_link *entry;		/* arm64, with clocks: into the guest */
 	u64 bad_records;
 	u64 next_rearm;			/* ms */
 };
@@ -92,6 +93,13 @@ static u32 ring_size(size_t wanted)
 	return size;
 }
 
+/* Its samples are taken when a timer of the host's is due. */
+static bool is_clock(const struct capture_event *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_CPU_CLOCK ||
+						     event->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 static bool any_event(const struct capture *capture, bool tracepoint)
 {
 	for (u32 i = 0; i < capture->options.nr_events; i++) {
@@ -120,6 +128,7 @@ static void configure_event(const struct capture_event *event, struct capture_ev
 		.exclude_user = event->exclude_user,
 		.exclude_kernel = event->exclude_kernel,
 		.host_side = event->host_side,
+		.clock = is_clock(event),
 		.raw_size = raw_size(event),
 		.tracepoint_period = event->period,
 		.tracepoint_interval =
@@ -156,6 +165,40 @@ static void configure(struct capture *capture, struct capture_bpf *skel)
 				 max_vcpu_events(capture->options.nr_events));
 }
 
+#ifdef __aarch64__
+
+static void choose_entry(const struct capture *capture, const struct capture_bpf *skel)
+{
+	for (u32 i = 0; i < capture->options.nr_events; i++) {
+		if (is_clock(&capture->options.events[i]))
+			bpf_program__set_autoload(skel->progs.on_entry, true);
+	}
+}
+
+static int attach_entry(struct bpf_mode *mode)
+{
+	if (!bpf_program__autoload(mode->skel->progs.on_entry))
+		return 0;
+	mode->entry = bpf_program__attach(mode->skel->progs.on_entry);
+	return mode->entry ? 0 : -errno;
+}
+
+#else
+
+static void choose_entry(const struct capture *capture, const struct capture_bpf *skel)
+{
+	(void)capture;
+	(void)skel;
+}
+
+static int attach_entry(struct bpf_mode *mode)
+{
+	(void)mode;
+	return 0;
+}
+
+#endif
+
 /* The programs that this mode and these events need, the others are not loaded. */
 static void choose_programs(struct capture *capture, struct bpf_mode *mode)
 {
@@ -168,6 +211,7 @@ static void choose_programs(struct capture *capture, struct bpf_mode *mode)
 	bpf_program__set_autoload(mode->on_event, any_event(capture, false));
 	bpf_program__set_autoload(mode->on_tracepoint, any_event(capture, true));
 	bpf_program__set_autoload(skel->progs.on_userspace_exit, deferred);
+	choose_entry(capture, skel);
 }
 
 static const char *load_reason(int err)
@@ -229,6 +273,7 @@ static void bpf_close(struct capture *capture)
 	detach_tracepoints(capture);
 	close_filters(capture);
 	bpf_link__destroy(mode->exit);
+	bpf_link__destroy(mode->entry);
 	capture_bpf__destroy(mode->skel);
 	free(mode);
 	capture->mode = NULL;
@@ -517,9 +562,9 @@ static int arm_all(struct capture *capture)
 static int bpf_start(struct capture *capture)
 {
 	struct bpf_mode *mode = capture->mode;
-	int err = 0;
+	int err = attach_entry(mode);
 
-	if (is_deferred(capture)) {
+	if (!err && is_deferred(capture)) {
 		err = arm_all(capture);
 		if (!err) {
 			mode->exit = bpf_program__attach(mode->skel->progs.on_userspace_exit);
@@ -570,6 +615,8 @@ static int bpf_stop(struct capture *capture)
 	struct bpf_mode *mode = capture->mode;
 
 	detach_tracepoints(capture);
+	bpf_link__destroy(mode->entry);
+	mode->entry = NULL;
 	if (!is_deferred(capture))
 		return 0;
 	for (int i = 0; i < STOP_WAIT_MS && any_pending(capture); i++)
