@@ -13,12 +13,18 @@ CROSS = $(if $(ARCH),root=`scripts/foreign-root $(ARCH)` && set -- --cross-file 
 	--cross-file scripts/cross-$(ARCH).ini &&)
 
 .DEFAULT_GOAL := all
-.PHONY: all packages demo check check-all asan fuzz bench lint install clean help
+.PHONY: all configure lab-programs packages demo check check-all asan fuzz bench lint install clean help
 
-all: packages
+all: configure
+	@ninja -C $(BUILD)
+
+# With ARCH: what lab tests take, which tests/run makes when it needs it.
+lab-programs: configure
+	@ninja -C $(BUILD) lab-programs
+
+configure: packages
 	@test -f $(BUILD)/build.ninja || { $(CROSS) meson setup $(BUILD) --prefix=$(PREFIX) "$$@" $(MESON_FLAGS) && \
 		echo '$(PREFIX)' >$(BUILD)/.prefix; }
-	@ninja -C $(BUILD)
 
 packages:
 	@scripts/install-packages

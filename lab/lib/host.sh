@@ -189,7 +189,8 @@ host_run() {
 	fi
 	host_choose "$host"
 	need_tools setpriv tail timeout
-	prepare_all
+	# Of another architecture no more is fetched than what is asked for.
+	if [ "$LAB_ARCH" = amd64 ]; then prepare_all; else prepare_all "$kernel"; fi
 	dir=$(kernel_dir "$kernel")
 	release=$(cat "$dir/release")
 	image=$(image_host "$kernel")

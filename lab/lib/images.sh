@@ -117,10 +117,12 @@ image_guest_root() {
 	image_get "root-$1" "$LAB_DIR/lib/guest-boot.sh" "$1" "${LAB_ROOT_MODULES[@]}"
 }
 
-# All that a lab host cannot fetch for itself.
+# prepare_all [VERSION…]: all that a lab host cannot fetch for itself, of these kernels. The other
+# kernels that the cache has are there for its guests, too.
 prepare_all() {
 	local version
-	for version in "${LAB_KERNELS[@]}"; do
+	[ $# -gt 0 ] || set -- "${LAB_KERNELS[@]}"
+	for version in "$@"; do
 		image_host "$version" >/dev/null
 		image_guest_root "$version" >/dev/null
 	done
