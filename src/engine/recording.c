@@ -264,7 +264,14 @@ static u64 written_address(bool is_32, u64 address)
 static int write_kernel(struct recording *recording)
 {
 	const struct guest_kernel *kernel = guest_kernel(recording->guest);
-	u64 start;
+	struct perfdata_kernel written = {
+		.start = written_address(kernel->is_32, kernel->start.addr),
+		.end = written_address(kernel->is_32, kernel->text_end.addr),
+		.ref = written_address(kernel->is_32, kernel->reference.addr),
+		.ref_name = kernel->reference_name,
+		.build_id = kernel->build_id.data,
+		.build_id_size = kernel->build_id.size,
+	};
 
 	if (recording->kernel_written)
 		return 0;
@@ -272,10 +279,7 @@ static int write_kernel(struct recording *recording)
 	perfdata_writer_set_release(recording->writer, kernel->release);
 	if (kernel->is_32)
 		perfdata_writer_set_arch(recording->writer, "i686");
-	start = written_address(kernel->is_32, kernel->start.addr);
-	return perfdata_writer_kernel(recording->writer, start,
-				      written_address(kernel->is_32, kernel->text_end.addr), start,
-				      kernel->build_id.data, kernel->build_id.size);
+	return perfdata_writer_kernel(recording->writer, &written);
 }
 
 /* Each module once; one that comes back at the same place is the same to a reader. */

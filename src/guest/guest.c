@@ -218,6 +218,28 @@ static u64 place_or(const struct guest *guest, enum build_place_id id, u64 start
 	return address ? address : fallback;
 }
 
+/*
+ * As perf in the guest takes it: arm64's _text is in no section that kallsyms has when it has code
+ * only (scripts/kallsyms.c without --all-symbols).
+ */
+static void find_reference(const struct guest *guest, u64 start, struct guest_kernel *kernel)
+{
+	static const char *const names[] = { "_text", "_stext" };
+	const struct kallsyms *symbols = guest->build->symbols;
+
+	kernel->reference = GVA(start);
+	kernel->reference_name = names[0];
+	for (size_t i = 0; symbols && i < ARRAY_SIZE(names); i++) {
+		const struct ksym *ksym = kallsyms_find(symbols, names[i]);
+
+		if (!ksym)
+			continue;
+		kernel->reference = GVA(kallsyms_address(ksym, start));
+		kernel->reference_name = names[i];
+		return;
+	}
+}
+
 static void describe_kernel(struct guest *guest, const struct image *image)
 {
 	const struct kernel_build *build = guest->build;
@@ -230,6 +252,7 @@ static void describe_kernel(struct guest *guest, const struct image *image)
 	kernel->start = GVA(start);
 	kernel->end = GVA(place_or(guest, PLACE_END, start, start + image->size));
 	kernel->text_end = GVA(place_or(guest, PLACE_ETEXT, start, kernel->end.addr));
+	find_reference(guest, start, kernel);
 	kernel->kaslr_offset = find_kaslr_offset(guest, start);
 	kernel->is_32 = build->word == sizeof(u32);
 	kernel->has_btf = build->has_btf;
@@ -287,7 +310,8 @@ static void describe_given(struct guest *guest)
 	snprintf(kernel->release, sizeof(kernel->release), "%s", elf_kernel_name(guest->elf));
 	kernel->build_id.size = MIN((size_t)id->size, sizeof(kernel->build_id.data));
 	memcpy(kernel->build_id.data, id->data, kernel->build_id.size);
-	kernel->start = GVA(elf_kernel_start(guest->elf));
+	kernel->start = kernel->reference = GVA(elf_kernel_start(guest->elf));
+	kernel->reference_name = "_text";
 	kernel->text_end = kernel->end = GVA(elf_kernel_text_end(guest->elf));
 	kernel->os = GUEST_OS_GIVEN;
 }

@@ -38,6 +38,8 @@ struct guest_kernel {
 	gva_t start;		/* _text */
 	gva_t text_end;		/* _etext */
 	gva_t end;		/* _end */
+	gva_t reference;	/* of a symbol that /proc/kallsyms has, */
+	const char *reference_name;	/* which tells readers where the kernel was; constant */
 	u64 kaslr_offset;	/* start - the link address; 0 when unknown */
 	bool is_32;		/* of i386: addresses here are sign-extended */
 	bool has_btf;

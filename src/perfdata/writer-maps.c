@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The mappings of a perf.data: the kernel, its modules, users' files; and their build ids. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/escape.h"
 #include "base/hashmap.h"
@@ -10,9 +11,8 @@
 #define MAX_FILENAME 4095
 #define MAX_KSYMBOL 255
 
-/* The guest kernel's name to perf, with the name of the symbol that tells the KASLR offset. */
-#define KERNEL_NAME "[kernel.kallsyms]"
-#define KERNEL_MAP_NAME KERNEL_NAME "_text"
+#define KERNEL_NAME "[kernel.kallsyms]"	/* the guest kernel's name to perf */
+#define MAX_REF_NAME 15
 
 #define MAX_BUILD_IDS 16384	/* of one recording */
 
@@ -175,22 +175,22 @@ int perfdata_writer_mmap(struct perfdata_writer *writer, const struct perfdata_m
 }
 
 /* The map's name carries the reference symbol's, the build id goes by the name without it. */
-int perfdata_writer_kernel(struct perfdata_writer *writer, u64 start, u64 end, u64 ref,
-			   const u8 *build_id, u8 build_id_size)
+int perfdata_writer_kernel(struct perfdata_writer *writer, const struct perfdata_kernel *kernel)
 {
 	struct perfdata_mmap mmap = {
 		.pid = -1,
-		.start = start,
-		.len = end - start,
-		.pgoff = ref,
+		.start = kernel->start,
+		.len = kernel->end - kernel->start,
+		.pgoff = kernel->ref,
 		.kernel = true,
-		.build_id = build_id,
-		.build_id_size = build_id_size,
+		.build_id = kernel->build_id,
+		.build_id_size = kernel->build_id_size,
 	};
+	char name[sizeof(KERNEL_NAME) + MAX_REF_NAME];
 	u8 room[WRITER_BUILD_ID_MAX];
 	int err;
 
-	if (end <= start)
+	if (kernel->end <= kernel->start || strlen(kernel->ref_name) > MAX_REF_NAME)
 		return -EINVAL;
 	if (writer->error)
 		return writer->error;
@@ -198,7 +198,8 @@ int perfdata_writer_kernel(struct perfdata_writer *writer, u64 start, u64 end, u
 	err = add_build_id(writer, &mmap, KERNEL_NAME);
 	if (err)
 		return err;
-	return write_kernel_mmap(writer, &mmap, KERNEL_MAP_NAME);
+	snprintf(name, sizeof(name), KERNEL_NAME "%s", kernel->ref_name);
+	return write_kernel_mmap(writer, &mmap, name);
 }
 
 int perfdata_writer_ksymbol(struct perfdata_writer *writer, const struct perfdata_ksymbol *ksymbol)

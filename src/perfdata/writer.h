@@ -105,12 +105,16 @@ struct perfdata_mmap {
 };
 int perfdata_writer_mmap(struct perfdata_writer *writer, const struct perfdata_mmap *mmap);
 
-/*
- * The kernel's mapping "[kernel.kallsyms]_text" and build id. @start and @end bound its text;
- * @ref is the address of _text, by which perf finds the KASLR offset.
- */
-int perfdata_writer_kernel(struct perfdata_writer *writer, u64 start, u64 end, u64 ref,
-			   const u8 *build_id, u8 build_id_size);
+struct perfdata_kernel {
+	u64 start, end;		/* of its text */
+	u64 ref;		/* where the symbol is by which perf finds the KASLR offset */
+	const char *ref_name;	/* its name: "_text" or "_stext" */
+	const u8 *build_id;	/* as in struct perfdata_mmap */
+	u8 build_id_size;
+};
+
+/* The kernel's mapping, "[kernel.kallsyms]" and the symbol's name, and build id. */
+int perfdata_writer_kernel(struct perfdata_writer *writer, const struct perfdata_kernel *kernel);
 
 /*
  * A module, which perf shows as "[name]", at its text's address. The kernel's release is part of

@@ -183,7 +183,9 @@ static struct symbols *collect_symbols(struct build_guest *g, u32 nr_orc, size_t
 	if (!s)
 		abort();
 	s->g = g;
-	add_symbol(s, 0, 'T', "_text");
+	/* Before the code that kallsyms is made of, when it is made of that alone. */
+	if (!g->options.arm64 || !g->options.text_symbols_only)
+		add_symbol(s, 0, 'T', "_text");
 	add_symbol(s, 0, 'T', "_stext");
 	for (u32 i = 0; i < BUILD_GUEST_FUNCTIONS; i++) {
 		snprintf(s->names[i], sizeof(s->names[i]), "func_%u", i);

@@ -218,11 +218,15 @@ static int add_code(struct perfdata_writer *writer)
 
 static int add_records(struct perfdata_writer *writer, const struct kernel *kernel)
 {
-	int err;
+	int err = perfdata_writer_kernel(writer, &(struct perfdata_kernel){
+		.start = RECORDED_KERNEL,
+		.end = RECORDED_KERNEL + TEXT_SIZE,
+		.ref = RECORDED_KERNEL,
+		.ref_name = "_text",
+		.build_id = kernel->anonymous ? NULL : kernel->id.data,
+		.build_id_size = kernel->anonymous ? 0 : kernel->id.size,
+	});
 
-	err = perfdata_writer_kernel(writer, RECORDED_KERNEL, RECORDED_KERNEL + TEXT_SIZE,
-				     RECORDED_KERNEL, kernel->anonymous ? NULL : kernel->id.data,
-				     kernel->anonymous ? 0 : kernel->id.size);
 	if (!err && kernel->anonymous)
 		err = add_program(writer);
 	if (!err)

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "build-guest-image.h"
+#include "guest/image.h"
 #include "guest/guest.h"
 #include "mmu/walk.h"
 
@@ -288,8 +289,12 @@ static void test_arm64(void **state)
 		assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), -ENOENT);
 		f.regs.pc = build_guest_function(&f.build, 0);
 		assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), 0);
-		/* The first 64 KiB of this one are mapped. */
-		assert_int_equal(guest_kernel(f.guest)->start.addr, f.build.start);
+		/* The first 64 KiB of this one are mapped, if a symbol says so. */
+		assert_int_equal(guest_kernel(f.guest)->start.addr,
+				 f.build.start - (text_only ? IMAGE_ARM64_HEAD : 0));
+		assert_int_equal(guest_kernel(f.guest)->reference.addr, f.build.start);
+		assert_string_equal(guest_kernel(f.guest)->reference_name,
+				    text_only ? "_stext" : "_text");
 		guest_capture_config(f.guest, &config);
 		/* This one's code does not say where the current task is. */
 		assert_int_equal(config.kernel_start, text_only ? 0 : 0xffff000000000000);

@@ -184,6 +184,14 @@ static void test_features(const char *data, size_t size)
 static void test_file(void **state)
 {
 	_cleanup_(perfdata_writer_destroy) struct perfdata_writer *writer = NULL;
+	const struct perfdata_kernel kernel = {
+		.start = 0xffffffff81000000,
+		.end = 0xffffffff81e00000,
+		.ref = 0xffffffff81000000,
+		.ref_name = "_text",
+		.build_id = build_id,
+		.build_id_size = 20,
+	};
 	_cleanup_free_ char *data = NULL;
 	struct place place;
 	struct cursor records;
@@ -195,8 +203,7 @@ static void test_file(void **state)
 	(void)state;
 	make_place(&place);
 	assert_int_equal(perfdata_writer_create(place.path, &options, &writer), 0);
-	assert_int_equal(perfdata_writer_kernel(writer, 0xffffffff81000000, 0xffffffff81e00000,
-						0xffffffff81000000, build_id, 20), 0);
+	assert_int_equal(perfdata_writer_kernel(writer, &kernel), 0);
 	assert_int_equal(perfdata_writer_comm(writer, 7, 8, "a\33[m", false, 900), 0);
 	add_sample(writer, 1000, 3);
 	add_sample(writer, 900, 3);
@@ -333,6 +340,7 @@ static void test_limits(void **state)
 	_cleanup_(perfdata_writer_destroy) struct perfdata_writer *writer = NULL;
 	_cleanup_free_ u64 *ips = calloc(9000, sizeof(u64));
 	struct perfdata_sample sample = { .ips = ips, .nr_ips = 8184 };
+	struct perfdata_kernel kernel = { .start = 2, .end = 1, .ref = 2, .ref_name = "_text" };
 	u64 before;
 
 	(void)state;
@@ -343,7 +351,10 @@ static void test_limits(void **state)
 	sample.event = 2;
 	sample.nr_ips = 1;
 	assert_int_equal(perfdata_writer_sample(writer, &sample), -EINVAL);
-	assert_int_equal(perfdata_writer_kernel(writer, 2, 1, 2, NULL, 0), -EINVAL);
+	assert_int_equal(perfdata_writer_kernel(writer, &kernel), -EINVAL);
+	kernel.end = 3;
+	kernel.ref_name = "a name that no kernel has";
+	assert_int_equal(perfdata_writer_kernel(writer, &kernel), -EINVAL);
 	assert_int_equal(perfdata_writer_bytes(writer), before);
 	sample.event = 0;
 	sample.nr_ips = 8183;
