@@ -33,6 +33,7 @@ enum vcpu_sysreg {
 	TPIDR_EL1,
 	SP_EL1,
 	ELR_EL1,
+	TPIDRRO_EL0,
 };
 
 struct kvm_cpu_context {

@@ -145,6 +145,12 @@ SHOT_FN int shot_find_stack(struct shot *shot, u64 sp)
 		shot->stack_end = shot->wire.task.stack + vm->guest.thread_size;
 		return SHOT_STACK_THREAD;
 	}
+	/* Just switched to, and nothing on it yet. */
+	if ((sp & (2 * vm->guest.thread_size - 1ULL)) == vm->guest.thread_size &&
+	    sp - shot->wire.task.stack != vm->guest.thread_size) {
+		shot->stack_end = sp;
+		return SHOT_STACK_IRQ;
+	}
 	if (sp & vm->guest.thread_size)
 		return SHOT_STACK_NONE;
 	shot->stack_end = (sp | (vm->guest.thread_size - 1ULL)) + 1;

@@ -98,6 +98,7 @@ static __always_inline int read_state(struct regs_work *work, const struct kvm_v
 	sys->tpidr_el1 = READ_SYSREG(vcpu, TPIDR_EL1);
 	sys->sp_el1 = READ_SYSREG(vcpu, SP_EL1);
 	sys->elr_el1 = READ_SYSREG(vcpu, ELR_EL1);
+	sys->tpidrro_el0 = READ_SYSREG(vcpu, TPIDRRO_EL0);
 	regs_set_arm64(regs, &work->regs);
 	return 0;
 }

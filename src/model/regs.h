@@ -55,7 +55,7 @@ struct x86_system_regs {
 
 struct arm64_system_regs {
 	u64 ttbr0, ttbr1, tcr, sctlr, vbar, sp_el0, tpidr_el0, tpidr_el1;
-	u64 sp_el1, elr_el1;
+	u64 sp_el1, elr_el1, tpidrro_el0;
 };
 
 struct vcpu_regs {

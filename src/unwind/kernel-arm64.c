@@ -215,12 +215,20 @@ static enum stop_reason step_interrupted(struct walk *w)
 }
 
 /*
- * To the caller's frame: STOP_NONE, or why there is none. The entry from user mode begins, and its
- * way out ends, with the user's x29.
+ * Whether the first frame is code of the entry from user mode or of the way back, which nobody has
+ * called. That begins and ends with the user's x29, and with the user's SP_EL0: while the way back
+ * leaves the kernel's mapping x29 is something else (tramp_exit, arch/arm64/kernel/entry.S).
  */
+static bool in_entry(const struct walk *w)
+{
+	return !in_kernel_half(w->fp) ||
+	       !in_kernel_half(w->sample->wire->regs.arm64.sp_el0);
+}
+
+/* To the caller's frame: STOP_NONE, or why there is none. */
 static enum stop_reason step(struct walk *w, bool first)
 {
-	if (first && !in_kernel_half(w->fp))
+	if (first && in_entry(w))
 		return STOP_COMPLETE;
 	return w->exact ? step_interrupted(w) : step_record(w, w->fp);
 }

@@ -297,40 +297,60 @@ static bool user_space_gone(const struct wire_sample *wire)
 	return wire->flags & (WIRE_F_KTHREAD | WIRE_F_USER_GONE);
 }
 
-#define ARM64_VECTOR_SIZE 128
+#define ARM64_VECTORS 0x800	/* bytes from VBAR on */
 
-/*
- * arm64's entry code before it has stored the user's registers, while SP_EL0 still is the user's, and
- * its way out. At a vector's first instruction all are as they were. Then the kernel that is unmapped
- * in user mode needs x30, and what has been stored is cleared (kernel_ventry and kernel_entry,
- * arch/arm64/kernel/entry.S): where x29 is 0 it may be for that.
- */
-static bool find_live_regs_arm64(const struct sample *sample, const struct kernel_end *end, u64 pc,
-				 struct user_regs *regs)
+/* The user's, all of them but SP among the vCPU's general registers. */
+static void take_live_arm64(const struct wire_sample *wire, u64 pc, u64 sp, struct user_regs *regs)
 {
-	const struct wire_sample *wire = sample->wire;
-
-	if (!end->at_entry || pc != wire->regs.arm64.elr_el1 ||
-	    wire->user_sp != wire->regs.arm64.sp_el0)
-		return false;
 	memcpy(regs->gpr, wire->regs.gpr, sizeof(regs->gpr));
-	regs->gpr[ARM64_SP] = wire->user_sp;
+	regs->gpr[ARM64_SP] = sp;
 	regs->pc = pc;
 	regs->known = UINT32_MAX;
 	regs->is_32 = false;
-	if (wire->regs.pc % ARM64_VECTOR_SIZE)
-		regs->known &= ~(1U << ARM64_LR | (u32)!regs->gpr[ARM64_FP] << ARM64_FP);
+}
+
+/*
+ * In a vector, whose code has changed no more than x30 so far, and that is in TPIDRRO_EL0 then,
+ * which otherwise is 0 (tramp_ventry and kernel_ventry, arch/arm64/kernel/entry.S, with the kernel
+ * unmapped in user mode).
+ */
+static bool find_vector_regs_arm64(const struct wire_sample *wire, u64 pc, struct user_regs *regs)
+{
+	const struct arm64_system_regs *sys = &wire->regs.arm64;
+
+	if (wire->regs.pc - sys->vbar >= ARM64_VECTORS || wire->user_sp != sys->sp_el0)
+		return false;
+	take_live_arm64(wire, pc, wire->user_sp, regs);
+	if (sys->tpidrro_el0)
+		regs->gpr[ARM64_LR] = sys->tpidrro_el0;
 	return true;
 }
 
+/*
+ * Behind it: x0 to x29 are stored and cleared, and next are x30 and the user's SP, which x21 has
+ * (kernel_entry).
+ */
+static bool find_entry_regs_arm64(const struct sample *sample, u64 pc, struct user_regs *regs)
+{
+	const struct wire_sample *wire = sample->wire;
+	u64 sp = wire->regs.gpr[21];
+
+	if (sp >> 55 || !sp || sp % 16)
+		return false;
+	take_live_arm64(wire, pc, sp, regs);
+	return !sample_read_stack(sample, GVA(wire->regs.gpr[ARM64_SP]), regs->gpr,
+				  ARM64_LR * sizeof(u64));
+}
+
+/* The way out has what it reloads on the kernel's stack. */
 static bool find_user_regs_arm64(const struct sample *sample, const struct kernel_end *end, u64 pc,
 				 struct user_regs *regs)
 {
-	bool live = find_live_regs_arm64(sample, end, pc, regs);
+	bool entry = end->at_entry && pc == sample->wire->regs.arm64.elr_el1;
 
-	if (live && regs->known == UINT32_MAX)
-		return true;
-	return user_arm64_find_pt_regs(sample, regs) || live;
+	return (entry && find_vector_regs_arm64(sample->wire, pc, regs)) ||
+	       (pc == sample->wire->user_pc && user_arm64_find_pt_regs(sample, regs)) ||
+	       (entry && find_entry_regs_arm64(sample, pc, regs));
 }
 
 /*
@@ -347,10 +367,10 @@ static bool find_user_regs(const struct sample *sample, const struct kernel_end 
 		*regs = end->user;
 		return wire->regs.arch == VCPU_ARCH_X86_64 || !regs->is_32;
 	}
-	if (pc != wire->user_pc)
-		return false;
 	if (wire->regs.arch == VCPU_ARCH_ARM64)
 		return find_user_regs_arm64(sample, end, pc, regs);
+	if (pc != wire->user_pc)
+		return false;
 	if (wire->regs.gpr[X86_RSP] == wire->user_sp) {
 		memcpy(regs->gpr, wire->regs.gpr, sizeof(regs->gpr));
 		regs->pc = pc;

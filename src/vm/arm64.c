@@ -30,6 +30,7 @@ static int read_sysregs(const struct kvm_reader *reader, u64 kvm_vcpu,
 		{ LAYOUT_VBAR_EL1, &sys->vbar },	   { LAYOUT_TPIDR_EL0, &sys->tpidr_el0 },
 		{ LAYOUT_TPIDR_EL1, &sys->tpidr_el1 },	   { LAYOUT_SP_EL1, &sys->sp_el1 },
 		{ LAYOUT_ELR_EL1, &sys->elr_el1 },
+		{ LAYOUT_TPIDRRO_EL0, &sys->tpidrro_el0 },
 	};
 	int err = 0;
 

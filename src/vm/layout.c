@@ -205,7 +205,7 @@ static void load_sysregs(struct vm_layout *layout, const struct btf *btf)
 		[LAYOUT_TTBR1_EL1] = "TTBR1_EL1", [LAYOUT_TCR_EL1] = "TCR_EL1",
 		[LAYOUT_VBAR_EL1] = "VBAR_EL1",	  [LAYOUT_TPIDR_EL0] = "TPIDR_EL0",
 		[LAYOUT_TPIDR_EL1] = "TPIDR_EL1", [LAYOUT_SP_EL1] = "SP_EL1",
-		[LAYOUT_ELR_EL1] = "ELR_EL1",
+		[LAYOUT_ELR_EL1] = "ELR_EL1",	  [LAYOUT_TPIDRRO_EL0] = "TPIDRRO_EL0",
 	};
 	s32 id = btf__find_by_name_kind(btf, "vcpu_sysreg", BTF_KIND_ENUM);
 	const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(btf, id);

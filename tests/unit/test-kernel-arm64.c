@@ -23,6 +23,7 @@
 #define USER_PC 0xaaaa00001234ULL
 #define USER_SP 0xffffe000ULL
 #define TCR_48 (16ULL | 16ULL << 16)
+#define TASK 0xffff000001234540ULL
 #define PSTATE_EL1 0x5
 #define PT_REGS_BYTES 0x150
 #define META_BYTES 0x140
@@ -123,6 +124,7 @@ static void sample(struct world *w, const struct build_stack *stack, u64 pc, u64
 	regs->gpr[ARM64_FP] = fp;
 	regs->gpr[ARM64_LR] = lr;
 	regs->arm64.tcr = TCR_48;
+	regs->arm64.sp_el0 = TASK;
 	build_sample_stack(&w->sample, WIRE_STACK_AT_SP, stack, WIRE_MAX_STACK_BYTES,
 			   STOP_COMPLETE);
 	if (stack != &w->thread)
@@ -262,6 +264,11 @@ static void test_entry(void **state)
 	world_init(&w);
 	push_user(&w.thread, PT_REGS_BYTES);
 	sample(&w, &w.thread, FN(0), 0xffffe010, 0xaaaa00001000);
+	CHECK(&w, STOP_COMPLETE, { FN(0), INT });
+	/* On the way out x29 is needed for something else. */
+	sample(&w, &w.thread, FN(0), 0xffffb0de00c18000, 0xaaaa00001000);
+	CHECK(&w, STOP_STACK_CUT, { FN(0), INT });
+	w.sample.wire.regs.arm64.sp_el0 = USER_SP;
 	CHECK(&w, STOP_COMPLETE, { FN(0), INT });
 	build_sample_deinit(&w.sample);
 }

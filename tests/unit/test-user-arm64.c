@@ -292,42 +292,85 @@ static void test_truncated(void **state)
 	build_sample_deinit(&w.sample);
 }
 
-#define VECTOR 0xfffffbfffdbf6480ULL	/* of interrupts in user mode */
+#define VECTORS 0xfffffbfffdbf6000ULL
+#define VECTOR (VECTORS + 0x480)	/* of interrupts in user mode */
+#define ENTRY 0xffffce6842611618ULL	/* behind it */
+#define KERNEL_TOP 0xffff80000a004000ULL
+#define TASK 0xffff000001234540ULL
 
-/* The vCPU at @pc of the kernel's entry code, come from the leaf of push_calls(). */
-static void sample_entry(struct world *w, u64 pc, u64 fp, u64 lr)
+/*
+ * The vCPU at @pc of the kernel's entry code, come from the leaf of push_calls(). By frame pointers
+ * capture has found no more, for x29 is 0.
+ */
+static void sample_entry(struct world *w, u64 pc, u64 lr, u64 tpidrro)
 {
 	struct vcpu_regs *regs = &w->sample.wire.regs;
 
-	sample(w, &w->stack, FN(0), fp, lr);
+	sample(w, &w->stack, FN(0), 0, lr);
 	regs->user = 0;
 	regs->pc = pc;
-	regs->gpr[ARM64_SP] = 0xffff80000a000000;
+	regs->gpr[ARM64_SP] = KERNEL_TOP;
 	regs->arm64.sp_el0 = w->stack.sp;
 	regs->arm64.elr_el1 = FN(0);
+	regs->arm64.vbar = VECTORS;
+	regs->arm64.tpidrro_el0 = tpidrro;
 	w->sample.wire.flags = WIRE_F_TASK;
-	w->sample.wire.user_stop = STOP_COMPLETE;	/* by frame pointers: x29 is 0 */
+	w->sample.wire.user_stop = STOP_COMPLETE;
 }
 
 /* The user's registers are in the vCPU, as far as entry code has left them there. */
-static void test_entry(void **state)
+static void test_vector(void **state)
 {
 	struct world w;
 
 	(void)state;
 	world_init(&w);
 	push_calls(&w);
-	sample_entry(&w, VECTOR, 0, RETURN(1));
+	sample_entry(&w, VECTOR, RETURN(1), 0);
 	CHECK(&w, STOP_COMPLETE, { VECTOR, INT }, { FN(0), INT }, { RETURN(1), RET },
 	      { RETURN(2), RET }, { RETURN(3), RET });
 	/* x30 is the kernel's by now. */
-	sample_entry(&w, VECTOR + 8, 0, RETURN(1));
-	CHECK(&w, STOP_NO_RULE, { VECTOR + 8, INT }, { FN(0), INT });
-	/* A function that has stored it can do without. */
-	set_row(&w, 0, &in_frame);
-	sample_entry(&w, VECTOR + 8, 0, 0);
-	CHECK(&w, STOP_COMPLETE, { VECTOR + 8, INT }, { FN(0), INT }, { RETURN(2), RET },
-	      { RETURN(3), RET });
+	sample_entry(&w, VECTOR + 8, 0xffffce6842611000, RETURN(1));
+	CHECK(&w, STOP_COMPLETE, { VECTOR + 8, INT }, { FN(0), INT }, { RETURN(1), RET },
+	      { RETURN(2), RET }, { RETURN(3), RET });
+	build_sample_deinit(&w.sample);
+}
+
+/* Most of them are on the kernel's stack: behind the vectors, and on the way out. */
+static void test_entry(void **state)
+{
+	struct build_stack kernel;
+	struct world w;
+	u64 at;
+
+	(void)state;
+	world_init(&w);
+	push_calls(&w);
+	build_stack_init(&kernel, KERNEL_TOP);
+	for (int i = 0; i < 42; i++)
+		build_stack_push(&kernel, 0);
+	at = kernel.sp;
+	sample_entry(&w, ENTRY, RETURN(1), 0);
+	w.sample.wire.user_pc = FN(4);	/* of the entry before */
+	w.sample.wire.regs.arm64.sp_el0 = TASK;
+	w.sample.wire.regs.gpr[21] = w.stack.sp;
+	w.sample.wire.regs.gpr[ARM64_SP] = at;
+	build_sample_stack(&w.sample, WIRE_STACK_AT_SP, &kernel, WIRE_MAX_STACK_BYTES,
+			   STOP_COMPLETE);
+	CHECK(&w, STOP_COMPLETE, { ENTRY, INT }, { FN(0), INT }, { RETURN(1), RET },
+	      { RETURN(2), RET }, { RETURN(3), RET });
+	/* There is no user's SP in x21 yet. */
+	w.sample.wire.regs.gpr[21] = 0;
+	CHECK(&w, STOP_NO_RULE, { ENTRY, INT }, { FN(0), INT });
+	/* The way out. */
+	build_stack_poke(&kernel, at + ARM64_LR * 8, RETURN(1));
+	build_stack_poke(&kernel, at + ARM64_PT_SP * 8, w.stack.sp);
+	build_stack_poke(&kernel, at + ARM64_PT_PC * 8, FN(0));
+	sample_entry(&w, ENTRY, 0xffffce6842611000, 0);
+	build_sample_stack(&w.sample, WIRE_STACK_AT_SP, &kernel, WIRE_MAX_STACK_BYTES,
+			   STOP_COMPLETE);
+	CHECK(&w, STOP_COMPLETE, { ENTRY, INT }, { FN(0), INT }, { RETURN(1), RET },
+	      { RETURN(2), RET }, { RETURN(3), RET });
 	build_sample_deinit(&w.sample);
 }
 
@@ -339,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_bent),
 		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_vector),
 		cmocka_unit_test(test_entry),
 	};
 
