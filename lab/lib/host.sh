@@ -36,6 +36,8 @@ and returns its exit status. CMD is root and reads nothing from stdin.
   --console FILE      copy the lab host's console log to FILE
   --cpu FEATURES      more for QEMU's -cpu, such as +la57
   --append ARGS       more for the lab host's kernel command line
+  --icount            arm64: time is made of instructions, 8 ns each, whatever this machine has to
+                      spare; `instructions` counts
 
 CMD gets PATH, HOME, TERM, LANG and all KVMPROF_* variables. Exit status 125: the lab host itself
 failed (crash, panic, timeout); the message names its console log.
@@ -157,8 +159,9 @@ host_machine() {
 
 host_run() {
 	local host=amd kernel=6.1 cpus='' mem='' timeout=600 out='' console='' features='' append=''
+	local threads=multi
 	local dir release image status tail_out tail_err host_cpus host_mem
-	local -a shares machine
+	local -a shares machine icount=()
 
 	while [ $# -gt 0 ]; do
 		case $1 in
@@ -171,6 +174,7 @@ host_run() {
 		--console) need_value "$1" $#; console=$2; shift ;;
 		--cpu) need_value "$1" $#; features=,$2; shift ;;
 		--append) need_value "$1" $#; append=$2; shift ;;
+		--icount) icount=(-icount "shift=3,sleep=off") threads=single ;;
 		-h | --help) host_usage; exit 0 ;;
 		--) shift; break ;;
 		-*) die "unknown option '$1' (see lab/lab run --help)" ;;
@@ -187,6 +191,7 @@ host_run() {
 		intel_run "${mem:-2G}" "$timeout" "$out" "$console" "$append" "$@"
 		return
 	fi
+	[ "$host" != amd ] || [ "${#icount[@]}" -eq 0 ] || die "--icount is for arm64 lab hosts"
 	host_choose "$host"
 	need_tools setpriv tail timeout
 	# Of another architecture no more is fetched than what is asked for.
@@ -211,7 +216,7 @@ host_run() {
 	append="$([ "$host" = amd ] && echo "$HOST_COMMAND_LINE" || echo "$HOST_COMMAND_LINE_ARM64") $append"
 	# Whatever becomes of this script, `timeout` ends QEMU.
 	setpriv --pdeathsig TERM timeout --kill-after 3 "$timeout" \
-		"${machine[@]}" -accel tcg,thread=multi,tb-size=1024 \
+		"${machine[@]}" -accel "tcg,thread=$threads,tb-size=1024" "${icount[@]}" \
 		-smp "${cpus:-$host_cpus}" -m "${mem:-$host_mem}" \
 		-nodefaults -no-user-config -display none -no-reboot \
 		-serial "file:$host_scratch/console.log" \

@@ -1,28 +1,13 @@
 #!/bin/sh
-# lab: flavour=arm64-vhe,arm64-nvhe host=6.1 timeout=900 slow
+# lab: flavour=arm64-vhe,arm64-nvhe host=6.1,6.12 timeout=700 slow
 # SPDX-License-Identifier: GPL-2.0-only
 # An arm64 host, whose kernel runs in EL2 or in EL1: its guest is found, its cycles are its own, and
-# samples have whole chains, by every mode that there is. Needs `make ARCH=arm64`.
+# samples have whole chains, by every mode that there is, and by each the same.
 set -u
 . "$SRC/tests/lib/tap.sh"
+. "$SRC/tests/lib/chains.sh"
 
 lab=$SRC/lab/lab
-
-# record MODE: into $TMPDIR/MODE.data and .script; what it said in $said
-record() {
-	check "$1: a recording" timeout 200 "$KVMPROF" record --capture "$1" -e cycles -F 99 \
-		-p "$pid" --duration 15 -o "$TMPDIR/$1.data"
-	said=$tap_output
-	printf '%s\n' "$said"
-	"$KVMPROF" script -F +stop -i "$TMPDIR/$1.data" >"$TMPDIR/$1.script"
-}
-
-# share MODE: percent of complete chains among the last third, when all rules have been read
-share() {
-	awk '/\[stop: / { stop[n++] = /stop: complete/ }
-		END { for (i = int(n * 2 / 3); i < n; i++) { nr++; good += stop[i] }
-			print nr ? int(100 * good / nr) : 0 }' "$TMPDIR/$1.script"
-}
 
 # counted: cycles of the guest and of the host beside those of both, in thousandths of the latter
 counted() {
@@ -31,21 +16,56 @@ counted() {
 			(count["cycles:G"] + count["cycles:H"]) / count["cycles:GH"] + 0.5) }'
 }
 
-pid=$("$lab" guest start g --wait 400 --workload cputree-nofp)
+# record MODE SECONDS: into $TMPDIR/MODE.data and .script
+record() {
+	"$KVMPROF" record --capture "$1" -e cycles -F 199 -p "$pid" --duration "$2" \
+		-o "$TMPDIR/$1.data" >"$TMPDIR/$1.said" 2>&1
+	same "$1: record ends well" 0 $?
+	cat "$TMPDIR/$1.said"
+	contains "$1: the guest's kernel is known" "$(cat "$TMPDIR/$1.said")" "($LAB_KERNEL."
+	"$KVMPROF" script -F +stop -i "$TMPDIR/$1.data" >"$TMPDIR/$1"
+	echo "# $1: $(grep -c '^[^\t].*\[stop: [^]]*moved' "$TMPDIR/$1") samples are marked as moved"
+	chains account "$TMPDIR/$1.said" --label "$1" --min-samples 200
+}
+
+# whole MODE: what must hold of its recording
+whole() {
+	chains user "$TMPDIR/$1" --label "$1" --comm 'cputree-nofp|syscalls-nofp' --sigmas 0
+	chains complete "$TMPDIR/$1" --label "$1" --comm 'cputree-nofp|syscalls-nofp'
+	chains shares "$TMPDIR/$1" --label "$1" --comm cputree-nofp \
+		--binary "$BUILD/lab/workloads/cputree-nofp" --want alpha=50,beta=30,gamma=20 \
+		--min-samples 300
+	chains names "$TMPDIR/$1" --label "$1" --comms cputree-nofp,syscalls-nofp
+}
+
+pid=$("$lab" guest start g --kernel "$LAB_KERNEL" --wait 300 --workload cputree-nofp \
+	--workload cputree-nofp --workload syscalls-nofp)
 same "a guest starts" 0 $?
 check "it is listed" "$KVMPROF" list
 contains "by its name" "$tap_output" "g "
 same "cycles of guest and host are those of both" 1000 "$(counted)"
 case $LAB_FLAVOUR in
-arm64-vhe) modes=deferred ;;
-*) modes='inline deferred' ;;
+arm64-vhe)
+	lacks "the guest's registers are not in memory" "$tap_output" inline,
+	modes=deferred
+	;;
+*)
+	contains "the guest's registers are in memory" "$tap_output" inline,deferred,ptrace
+	modes='inline deferred'
+	;;
 esac
 for mode in $modes; do
-	record "$mode"
-	contains "$mode: the guest's kernel is known" "$said" "(6.1."
-	complete=$(share "$mode")
-	echo "# $mode: $complete % complete"
-	check "$mode: chains are complete" test "$complete" -ge 90
-	check "$mode: they have the program's frames" grep -q cputree-nofp "$TMPDIR/$mode.script"
+	record "$mode" 16
+	whole "$mode"
 done
+record ptrace 10
+chains user "$TMPDIR/ptrace" --label ptrace --comm 'cputree-nofp|syscalls-nofp'
+for mode in deferred ptrace; do
+	[ "$mode" != "${modes%% *}" ] || continue
+	for comm in cputree-nofp syscalls-nofp; do
+		chains agree "$TMPDIR/${modes%% *}" --peer "$TMPDIR/$mode" --comm "$comm" \
+			--sigmas 4.5 --floor 6 --label "${modes%% *} and $mode, $comm"
+	done
+done
+chains_judge
 tap_done
