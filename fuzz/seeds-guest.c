@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* For each release: no change, and one in each part of the image. */
+/* For each release of x86 and of arm64: no change, and one in each part of the image. */
 #include <stdio.h>
 
 #include "build-patches.h"
@@ -14,7 +14,7 @@ int write_seeds(void)
 	};
 	int err = 0;
 
-	for (u8 release = 0; release < BUILD_KALLSYMS_RELEASES && !err; release++) {
+	for (u8 release = 0; release < 2 * BUILD_KALLSYMS_RELEASES && !err; release++) {
 		_cleanup_strbuf_ struct strbuf out = STRBUF_INIT;
 		char name[32];
 
