@@ -36,7 +36,7 @@ and returns its exit status. CMD is root and reads nothing from stdin.
   --console FILE      copy the lab host's console log to FILE
   --cpu FEATURES      more for QEMU's -cpu, such as +la57
   --append ARGS       more for the lab host's kernel command line
-  --icount            arm64: time is made of instructions, 8 ns each, whatever this machine has to
+  --icount            arm64: time is made of instructions, 16 ns each, whatever this machine has to
                       spare; `instructions` counts
 
 CMD gets PATH, HOME, TERM, LANG and all KVMPROF_* variables. Exit status 125: the lab host itself
@@ -174,7 +174,7 @@ host_run() {
 		--console) need_value "$1" $#; console=$2; shift ;;
 		--cpu) need_value "$1" $#; features=,$2; shift ;;
 		--append) need_value "$1" $#; append=$2; shift ;;
-		--icount) icount=(-icount "shift=3,sleep=off") threads=single ;;
+		--icount) icount=(-icount "shift=4,sleep=off") threads=single ;;
 		-h | --help) host_usage; exit 0 ;;
 		--) shift; break ;;
 		-*) die "unknown option '$1' (see lab/lab run --help)" ;;

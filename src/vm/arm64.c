@@ -17,6 +17,13 @@ static bool layout_known(const struct vm_layout *l)
 	return l->vcpu_ctxt_regs != LAYOUT_ABSENT && l->vcpu_sys_regs != LAYOUT_ABSENT;
 }
 
+/*
+ * Between the first and the last of those that are read. Since 6.9 the number of one that a nested
+ * hypervisor keeps in memory tells its place in a page there (VNCR() in asm/kvm_host.h).
+ */
+#define MAX_SYSREG_SPAN 1024
+
+/* In one go: a thread may stand still for it. */
 static int read_sysregs(const struct kvm_reader *reader, u64 kvm_vcpu,
 			struct arm64_system_regs *sys)
 {
@@ -32,13 +39,20 @@ static int read_sysregs(const struct kvm_reader *reader, u64 kvm_vcpu,
 		{ LAYOUT_ELR_EL1, &sys->elr_el1 },
 		{ LAYOUT_TPIDRRO_EL0, &sys->tpidrro_el0 },
 	};
-	int err = 0;
+	u64 values[MAX_SYSREG_SPAN];
+	u32 first = UINT32_MAX, last = 0;
+	int err;
 
+	for (size_t i = 0; i < ARRAY_SIZE(wanted); i++) {
+		first = MIN(first, l->sysregs[wanted[i].nr]);
+		last = MAX(last, l->sysregs[wanted[i].nr]);
+	}
+	if (last - first >= MAX_SYSREG_SPAN)
+		return -EOPNOTSUPP;
+	err = kernel_read(reader->kernel, kvm_vcpu + l->vcpu_sys_regs + first * sizeof(u64), values,
+			  (last - first + 1) * sizeof(u64));
 	for (size_t i = 0; !err && i < ARRAY_SIZE(wanted); i++)
-		err = kernel_read_u64(reader->kernel,
-				      kvm_vcpu + l->vcpu_sys_regs +
-					      l->sysregs[wanted[i].nr] * sizeof(u64),
-				      wanted[i].value);
+		*wanted[i].value = values[l->sysregs[wanted[i].nr] - first];
 	return err;
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: flavour=arm64-vhe,arm64-nvhe host=6.1,6.12 timeout=700 slow
+# lab: flavour=arm64-vhe,arm64-nvhe host=6.1,6.12 timeout=700 icount slow
 # SPDX-License-Identifier: GPL-2.0-only
 # An arm64 host, whose kernel runs in EL2 or in EL1: its guest is found, its cycles are its own, and
 # samples have whole chains, by every mode that there is, and by each the same.

@@ -498,6 +498,95 @@ static void test_shadow_paging(void **state)
 	check_npt(NULL, false);
 }
 
+/* An arm64 vCPU in 16 KiB of memory; system register N holds N plus this. */
+#define VCPU 0xffff000001234000ULL
+#define CTXT_REGS 0x40
+#define SYS_REGS 0x500
+#define SYSREG_VALUE 0x5000
+
+struct arm64_memory {
+	struct kernel_mem kernel;
+	u64 words[2048];
+	size_t size;		/* bytes that are there */
+	unsigned int reads;
+};
+
+static int read_arm64(struct kernel_mem *kernel, u64 addr, void *out, size_t size)
+{
+	struct arm64_memory *m = container_of(kernel, struct arm64_memory, kernel);
+
+	m->reads++;
+	if (addr - VCPU > m->size || size > m->size - (addr - VCPU))
+		return -EFAULT;
+	memcpy(out, (const u8 *)m->words + (addr - VCPU), size);
+	return 0;
+}
+
+static void fill_arm64(struct arm64_memory *m, struct vm_layout *layout)
+{
+	*m = (struct arm64_memory){ .kernel.read = read_arm64, .size = sizeof(m->words) };
+	*layout = (struct vm_layout){ .vcpu_ctxt_regs = CTXT_REGS, .vcpu_sys_regs = SYS_REGS };
+	/* Far apart, in no order. */
+	for (u32 i = 0; i < LAYOUT_NR_SYSREGS; i++)
+		layout->sysregs[i] = 5 + (i * 7 + 3) % LAYOUT_NR_SYSREGS * 60;
+	for (u64 i = 0; i < 34; i++)
+		m->words[CTXT_REGS / 8 + i] = 0x100 + i;
+	for (u64 i = SYS_REGS / 8; i < ARRAY_SIZE(m->words); i++)
+		m->words[i] = SYSREG_VALUE + i - SYS_REGS / 8;
+}
+
+static void test_arm64(void **state)
+{
+	struct arm64_memory m;
+	struct vm_layout layout;
+	struct kvm_reader reader = { &m.kernel, &layout };
+	struct vcpu_regs regs;
+
+	(void)state;
+	fill_arm64(&m, &layout);
+	m.words[CTXT_REGS / 8 + 33] = 0x5;	/* PSTATE: EL1h */
+	assert_int_equal(kvm_peek_arm64(&reader, VCPU, &regs), 0);
+	assert_int_equal(regs.arch, VCPU_ARCH_ARM64);
+	assert_int_equal(regs.gpr[0], 0x100);
+	assert_int_equal(regs.gpr[ARM64_LR], 0x100 + 30);
+	assert_int_equal(regs.arm64.sp_el0, 0x100 + 31);
+	assert_int_equal(regs.pc, 0x100 + 32);
+	assert_int_equal(regs.user, 0);
+	assert_int_equal(regs.arm64.ttbr1, SYSREG_VALUE + layout.sysregs[LAYOUT_TTBR1_EL1]);
+	assert_int_equal(regs.arm64.vbar, SYSREG_VALUE + layout.sysregs[LAYOUT_VBAR_EL1]);
+	assert_int_equal(regs.arm64.tpidrro_el0,
+			 SYSREG_VALUE + layout.sysregs[LAYOUT_TPIDRRO_EL0]);
+	assert_int_equal(regs.gpr[ARM64_SP], SYSREG_VALUE + layout.sysregs[LAYOUT_SP_EL1]);
+	/* A thread may stand still meanwhile. */
+	assert_int_equal(m.reads, 2);
+	/* In a program: SP_EL0. */
+	m.words[CTXT_REGS / 8 + 33] = 0;
+	assert_int_equal(kvm_peek_arm64(&reader, VCPU, &regs), 0);
+	assert_int_equal(regs.user, 1);
+	assert_int_equal(regs.gpr[ARM64_SP], 0x100 + 31);
+}
+
+static void test_arm64_missing(void **state)
+{
+	struct arm64_memory m;
+	struct vm_layout layout;
+	struct kvm_reader reader = { &m.kernel, &layout };
+	struct vcpu_regs regs;
+	u32 last = 0;
+
+	(void)state;
+	fill_arm64(&m, &layout);
+	for (u32 i = 0; i < LAYOUT_NR_SYSREGS; i++)
+		last = MAX(last, layout.sysregs[i]);
+	for (m.size = 0; m.size < SYS_REGS + (last + 1) * 8; m.size += 8)
+		assert_int_equal(kvm_peek_arm64(&reader, VCPU, &regs), -EFAULT);
+	assert_int_equal(kvm_peek_arm64(&reader, VCPU, &regs), 0);
+	layout.sysregs[LAYOUT_TCR_EL1] = 5000;	/* no such kernel */
+	assert_int_equal(kvm_peek_arm64(&reader, VCPU, &regs), -EOPNOTSUPP);
+	layout.sysregs[LAYOUT_TCR_EL1] = LAYOUT_ABSENT;
+	assert_int_equal(kvm_peek_arm64(&reader, VCPU, &regs), -EOPNOTSUPP);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -516,6 +605,8 @@ int main(void)
 		cmocka_unit_test(test_shadow_paging),
 		cmocka_unit_test(test_layout_member),
 		cmocka_unit_test(test_layout_unknown),
+		cmocka_unit_test(test_arm64),
+		cmocka_unit_test(test_arm64_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
