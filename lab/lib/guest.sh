@@ -167,14 +167,6 @@ guest_workload() {
 	guest_patterns+=("workload $program: started")
 }
 
-# guest_base KERNEL: the image that all guests of its architecture start from
-guest_base() {
-	local LAB_ARCH=$LAB_ARCH
-
-	! kernel_i386 "$1" || LAB_ARCH=i386
-	image_guest
-}
-
 # guest_tree NAME TREE: what a guest's image has beyond the base, and the base's path in $base.
 guest_tree() {
 	local name=$1 tree=$2 kernel=${opt[kernel]} line
@@ -192,7 +184,7 @@ guest_tree() {
 		cp "${opt[script]}" "$tree/lab/script"
 		guest_patterns+=('^script: started')
 	fi
-	base=$(guest_base "$kernel")
+	base=$(image_base "$kernel")
 	if [ -n "${opt[root]-}" ]; then
 		: >"$tree/lab/root"
 		base=$(image_guest_root "$kernel")

@@ -112,6 +112,14 @@ image_guest() {
 	image_get guest "$LAB_DIR/lib/guest-boot.sh" none
 }
 
+# image_base KERNEL: the image that all guests of its architecture start from.
+image_base() {
+	local LAB_ARCH=$LAB_ARCH
+
+	! kernel_i386 "$1" || LAB_ARCH=i386
+	image_guest
+}
+
 # A guest that has the lab host's user land.
 image_guest_root() {
 	image_get "root-$1" "$LAB_DIR/lib/guest-boot.sh" "$1" "${LAB_ROOT_MODULES[@]}"

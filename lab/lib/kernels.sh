@@ -71,11 +71,11 @@ kernel_download() {
 		suite_download "$version" "$folder"
 		return
 	fi
-	package=$(kernel_package "$version")
+	package=$(kernel_package "$version" || :)
 	! package_download "$folder" "$package" || return 0
 	# No package lists yet, or ones so old that the mirror has moved on.
 	kernel_apt get update >&2 || note "apt-get update failed"
-	package=$(kernel_package "$version")
+	package=$(kernel_package "$version" || :)
 	[ -n "$package" ] || die "no Debian package of kernel $version"
 	package_download "$folder" "$package" || die "cannot download $package"
 }
