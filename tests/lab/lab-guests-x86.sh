@@ -32,6 +32,8 @@ check_guest() {
 	chains shares "$out/script" --label "$label" --comm cputree-32-fp \
 		--binary "$BUILD/lab/workloads/cputree-32-fp" --want alpha=50,beta=30,gamma=20 \
 		--min-samples 300
+	chains names "$out/script" --label "$label" \
+		--comms cputree-32-fp,syscalls-32-fp,faults-32-fp,recurse-32-fp,signals-32-nofp,red-1
 }
 
 # By the files' own rules, which takes the kernel's types to find the files: not i386's.
