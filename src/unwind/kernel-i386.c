@@ -63,6 +63,7 @@ struct walk {
 	int stack;		/* index of the copied stack that sp is in */
 	u32 left;		/* bit n: stack n was left */
 	u64 top_regs;		/* the pt_regs at the end of the thread's stack; 0: not copied */
+	enum stop_reason cut;	/* why the thread's stack was not copied to its end; else NONE */
 };
 
 static u64 extend(u64 addr)
@@ -235,8 +236,8 @@ static enum stop_reason step_frame_pointer(struct walk *w)
 
 	if (!w->exact && is_last_frame(w))
 		return step_regs(w, w->top_regs);
-	if (!w->bp)
-		return STOP_COMPLETE;
+	if (!w->bp)	/* a user's EBP may be 0, too: then there are registers, copied or not */
+		return w->cut == STOP_NONE ? STOP_COMPLETE : w->cut;
 	if (at != extend(w->bp))
 		return stack_at(w->sample, at) == NO_STACK ? STOP_BAD_POINTER : step_regs(w, at);
 	stop = read_words(w, at, frame, 2);
@@ -282,6 +283,10 @@ static void find_top_regs(struct walk *w)
 		if (stack->kind == WIRE_STACK_USER || !(wire->flags & WIRE_F_TASK) ||
 		    stack->gva - wire->task.stack >= WIRE_MAX_STACK_BYTES)
 			continue;
+		if (stack->stop != STOP_COMPLETE) {
+			w->cut = stack->stop < STOP_NR ? stack->stop : STOP_STACK_CUT;
+			continue;
+		}
 		for (size_t k = 0; k < ARRAY_SIZE(paddings) && !w->top_regs; k++) {
 			u64 at = end - paddings[k] - REGS_BYTES;
 			u32 regs[REGS_NR];

@@ -263,6 +263,37 @@ static void test_hostile(void **state)
 	build_sample_deinit(&w.sample);
 }
 
+/* Copies that end, or do not begin, anywhere: no frame more, and complete only by what is there. */
+static void test_cut(void **state)
+{
+	u32 last = TOP_REGS - 12, regs = last - 200, handler = regs - 16;
+	struct wire_stack *stack;
+	struct sample sample;
+	struct world w;
+	u32 whole;
+
+	(void)state;
+	world_init(&w);
+	frame(&w, last, 0, RETURN(1));
+	pt_regs(&w, regs, AT(5), KERNEL_CS, last - 40, last);
+	frame(&w, handler, regs & 0x7fffffff, RETURN(6));
+	unwind(&w, AT(7), handler - 8, handler, 0);
+	assert_kernel(&w, IPS(AT(7), RETURN(6), AT(5), RETURN(1)), STOP_COMPLETE);
+	stack = &w.sample.wire.stacks[0];
+	whole = w.sample.stacks[0].len;
+	for (u32 size = 0; size < whole; size++) {
+		stack->size = w.sample.stacks[0].len = size;
+		stack->stop = STOP_NOT_PRESENT;
+		assert_int_equal(build_sample_finish(&w.sample, &sample), 0);
+		unwind_sample(&w.unwinder, &sample, &w.chain);
+		assert_in_range(w.chain.nr_kernel, 1, 4);
+		assert_int_not_equal(w.chain.kernel_stop, STOP_COMPLETE);
+		if (size < 16)
+			assert_int_equal(w.chain.nr_kernel, 1);
+	}
+	build_sample_deinit(&w.sample);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -271,6 +302,7 @@ int main(void)
 		cmocka_unit_test(test_interrupt),
 		cmocka_unit_test(test_kernel_thread),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
