@@ -204,7 +204,10 @@ static void put_addresses(struct strbuf *out, u64 start,
 	if (addressing == KALLSYMS_ABSOLUTE || addressing == KALLSYMS_PLACE)
 		return;
 	places->base = out->len;
-	put_u64(out, start);
+	if (format->narrow_base)
+		put_u32(out, start);
+	else
+		put_u64(out, start);
 }
 
 static void put_tables(struct strbuf *out, const struct build_kallsyms_format *format,

@@ -19,7 +19,8 @@ struct build_kallsyms_format {
 	bool long_lengths;	/* 6.1 */
 	u8 marker_size;		/* 4; 8 before 4.20 */
 	u8 seq_size;		/* of an entry of seqs_of_names: 0 before 6.2, 4 or 3 */
-	u8 align;		/* of the parts: 4 from 7.0 on; 0: 8 */
+	u8 align;		/* of the parts: 4 from 7.0 on and on i386; 0: 8 */
+	bool narrow_base;	/* i386: it has 4 bytes */
 	unsigned int max_tokens;	/* pairs that are compressed; 0: no limit */
 };
 
