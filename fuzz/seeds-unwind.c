@@ -168,6 +168,67 @@ static int write_arm64(enum orc_format format)
 	return err;
 }
 
+#define I386_HIGH 0xffffffff00000000ULL
+#define I386_TOP 0xc2002000U		/* of a thread's stack */
+#define I386_USER_CS 0x73
+#define I386_RETURN(fn) ((u32)FN_RETURN(fn))
+
+/* Two words of 4 bytes. */
+static u64 pair(u32 low, u32 high)
+{
+	return (u64)high << 32 | low;
+}
+
+/* A pt_regs of i386, which has an odd number of words: whose first is the higher of a pair. */
+static u64 push_regs_i386(struct build_stack *stack, u32 ip, u32 cs, u32 sp, u32 bp)
+{
+	build_stack_push(stack, pair(sp, 0x7b));
+	build_stack_push(stack, pair(cs, 0x246));
+	build_stack_push(stack, pair(0, ip));
+	build_stack_locals(stack, 2);
+	build_stack_push(stack, pair(bp, 0x11));
+	build_stack_locals(stack, 2);
+	return build_stack_push(stack, pair(0, 0x22)) + 4;
+}
+
+/* i386: an exception's registers over frames of a system call of a 32-bit program. */
+static int write_i386(enum orc_format format, const char *name, bool by_row)
+{
+	static struct seed seed;
+	static struct build_stack user;
+	struct vcpu_regs *regs = &seed.sample.wire.regs;
+	u64 bp, at;
+	int err = build_kernel_init(&seed.kernel, format);
+
+	build_stack_init(&seed.thread, I386_HIGH | I386_TOP);
+	build_stack_init(&user, 0xbff00100);
+	for (unsigned int i = 0; i < 30; i++)
+		build_stack_push(&user, pair(user.sp, USER_RETURN(i % 7, X86_RSP)));
+	build_stack_push(&seed.thread, 0);	/* padding */
+	push_regs_i386(&seed.thread, USER_RETURN(0, X86_RSP), I386_USER_CS, user.sp,
+		       0xbff00010);
+	bp = build_stack_push(&seed.thread, pair(0xbff00010, I386_RETURN(FN_REGS)));
+	build_stack_locals(&seed.thread, 8);
+	bp = build_stack_push(&seed.thread, pair(bp, I386_RETURN(FN_LOCALS)));
+	build_stack_locals(&seed.thread, 1);
+	at = push_regs_i386(&seed.thread, (u32)FN_PC(FN_FRAME), 0x60, seed.thread.sp, bp);
+	bp = build_stack_push(&seed.thread, pair(at & 0x7fffffff, I386_RETURN(FN_FRAME)));
+	build_stack_push(&seed.thread, pair(I386_RETURN(FN_FRAME), 0));
+	build_sample_init(&seed.sample, FN_PC(by_row ? FN_LEAF : FN_FRAME), seed.thread.sp);
+	build_sample_stack(&seed.sample, WIRE_STACK_AT_SP, &seed.thread, WIRE_MAX_STACK_BYTES,
+			   STOP_COMPLETE);
+	build_sample_stack(&seed.sample, WIRE_STACK_USER, &user, WIRE_MAX_STACK_BYTES,
+			   STOP_NOT_PRESENT);
+	regs->bits = 32;
+	regs->gpr[X86_RBP] = bp;
+	seed.sample.wire.flags = WIRE_F_TASK;
+	seed.sample.wire.task.stack = (I386_HIGH | I386_TOP) - 8192;
+	if (!err)
+		err = write_seed(name, &seed);
+	build_kernel_deinit(&seed.kernel);
+	return err;
+}
+
 static int write_format(enum orc_format format)
 {
 	static struct seed seed;
@@ -196,6 +257,10 @@ int write_seeds(void)
 		err = write_signal(ORC_FORMAT_END);
 	if (!err)
 		err = write_arm64(ORC_FORMAT_END);
+	if (!err)
+		err = write_i386(ORC_FORMAT_END, "i386", false);
+	if (!err)
+		err = write_i386(ORC_FORMAT_END, "i386-row", true);
 	for (unsigned int format = ORC_FORMAT_END; format <= ORC_FORMAT_TYPES && !err; format++)
 		err = write_format(format);
 	return err;
