@@ -218,15 +218,18 @@ static __always_inline struct capture_vcpu *event_vcpu(const void *ctx, u32 even
 	return vcpu;
 }
 
-/* From the registers on, up to a record that can be sent. */
-static __always_inline void take(struct shot *shot, struct capture_vcpu *vcpu, int nested)
+/*
+ * From the registers on, up to a record that can be sent. @outside: what the vCPU ran is not the
+ * guest's system, as a flag of enum wire_flags; else 0.
+ */
+static __always_inline void take(struct shot *shot, struct capture_vcpu *vcpu, u32 outside)
 {
 	struct kvm_vcpu *kvm_vcpu = (struct kvm_vcpu *)vcpu->kvm_vcpu;
 	const struct shot_vm *vm = shot_vm_at(vcpu->vm);
 	int slots_ok = vm && slots_hold(kvm_vcpu, vm);
 
-	if (nested)
-		shot->wire.flags |= WIRE_F_NESTED;
+	if (outside)
+		shot->wire.flags |= outside;
 	else if (slots_ok)
 		shot->flags |= SHOT_F_WALK;
 	else
@@ -255,7 +258,7 @@ static __always_inline void take_inline(struct capture_vcpu *vcpu, u32 event, u6
 {
 	struct scratch *scratch = take_scratch(SCRATCH_EVENT);
 	struct shot *shot;
-	int nested;
+	int outside;
 
 	if (!scratch)
 		return;
@@ -265,8 +268,8 @@ static __always_inline void take_inline(struct capture_vcpu *vcpu, u32 event, u6
 	shot->wire.time = bpf_ktime_get_ns();
 	shot->wire.period = period;
 	shot->wire.raw_size = copy_record(shot->wire.raw, event, record);
-	nested = regs_at_event(&scratch->regs, vcpu, &shot->wire.regs);
-	if (nested < 0) {	/* the VM is going away */
+	outside = regs_at_event(&scratch->regs, vcpu, &shot->wire.regs);
+	if (outside < 0) {	/* the VM is going away */
 		count(vcpu->vm, COUNT_HOST);
 		return;
 	}
@@ -275,7 +278,7 @@ static __always_inline void take_inline(struct capture_vcpu *vcpu, u32 event, u6
 		count(vcpu->vm, COUNT_FILTERED);
 		return;
 	}
-	take(shot, vcpu, nested);
+	take(shot, vcpu, outside);
 	send(shot);
 }
 
@@ -379,21 +382,21 @@ static __always_inline void take_pending(struct capture_vcpu *vcpu)
 	struct scratch *scratch = take_scratch(SCRATCH_EXIT);
 	struct pending_work work = { .vm = vcpu->vm };
 	struct shot *shot;
-	int nested;
+	int outside;
 
 	if (!scratch)
 		return;
 	shot = &scratch->shot;
 	begin(shot, vcpu);
-	nested = regs_at_exit(&scratch->regs, vcpu, &shot->wire.regs);
-	if (nested < 0) {
+	outside = regs_at_exit(&scratch->regs, vcpu, &shot->wire.regs);
+	if (outside < 0) {
 		step_all_pending(&work, PENDING_GIVE_UP);
 		return;
 	}
 	step_all_pending(&work, PENDING_FILTER);
 	if (!work.nr)
 		return;
-	take(shot, vcpu, nested);
+	take(shot, vcpu, outside);
 	work.flags = shot->wire.flags;
 	step_all_pending(&work, PENDING_SEND);
 }

@@ -50,6 +50,7 @@ struct kvm_vcpu_arch {
 struct kvm_vcpu_arch {
 	unsigned long regs[16];		/* by the x86 instruction set's numbers */
 	unsigned long cr3;
+	u32 hflags;
 	u8 handling_intr_from_guest;
 } HOST_TYPE;
 
@@ -101,6 +102,7 @@ struct vcpu_svm {
 	struct kvm_vcpu vcpu;
 	struct vmcb *vmcb;		/* in use */
 	struct kvm_vmcb_info vmcb01;	/* the guest's own, not that of a guest nested in it */
+	u8 awaiting_iret_completion;	/* is there since 6.4: see in_smm() */
 } HOST_TYPE;
 
 /* Intel: is the guest that runs a nested one? */

@@ -103,7 +103,7 @@ static __always_inline int read_state(struct regs_work *work, const struct kvm_v
 	return 0;
 }
 
-/* Registers at the event. 0; 1: of a nested guest; negative: not to be had. */
+/* Registers at the event. 0, or negative: not to be had. */
 static __always_inline int regs_at_event(struct regs_work *work, const struct capture_vcpu *vcpu,
 					 struct vcpu_regs *regs)
 {

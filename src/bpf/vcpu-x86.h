@@ -24,6 +24,8 @@ struct regs_work {
 			struct kvm_sregs sregs;
 		} run;
 	};
+	u64 valid;		/* of kvm_run, not on a stack that is short */
+	u16 run_flags;
 };
 
 /* Whether the event ended guest mode of @vcpu, which this CPU has loaded. */
@@ -42,15 +44,47 @@ static __always_inline int before_entry(const void *ctx, const struct capture_vc
 }
 
 /*
- * The registers of the VMCB, which are those of the last exit. 0; 1: of a nested guest; negative:
- * not to be had.
+ * Bits of .hflags. Until 6.4, HF_SMM_MASK was behind those that were AMD's alone ("KVM: x86: Move
+ * HF_NMI_MASK and HF_IRET_MASK into "struct vcpu_svm"", which has a member since).
+ */
+#define HFLAGS_SMM (1 << 1)
+#define HFLAGS_SMM_BEFORE_6_4 (1 << 6)
+
+/* Whether @vcpu is in system management mode now. For AMD: elsewhere .run says so at an exit. */
+static __always_inline int in_smm(struct kvm_vcpu *vcpu)
+{
+	struct vcpu_svm *svm = (struct vcpu_svm *)vcpu;
+	u32 mask = HFLAGS_SMM_BEFORE_6_4;
+
+	if (bpf_core_field_exists(svm->awaiting_iret_completion))
+		mask = HFLAGS_SMM;
+	return BPF_CORE_READ(vcpu, arch.hflags) & mask;
+}
+
+/* The registers of the VMCB, which are those of the last exit. As regs_at_event(). */
+static __always_inline int read_vmcb(struct regs_work *work, const struct capture_vcpu *vcpu,
+				     struct vcpu_regs *regs)
+{
+	int nested;
+
+	if (!amd || !bpf_core_type_exists(struct vcpu_svm))
+		return -1;
+	nested = regs_read_amd((struct kvm_vcpu *)vcpu->kvm_vcpu, &work->amd, regs);
+	return nested > 0 ? WIRE_F_NESTED : nested;
+}
+
+/*
+ * The registers at the event. 0; WIRE_F_NESTED or WIRE_F_SMM: they are not the guest's kernel's,
+ * and nothing is to be walked; negative: not to be had.
  */
 static __always_inline int regs_at_event(struct regs_work *work, const struct capture_vcpu *vcpu,
 					 struct vcpu_regs *regs)
 {
-	if (!amd || !bpf_core_type_exists(struct vcpu_svm))
-		return -1;
-	return regs_read_amd((struct kvm_vcpu *)vcpu->kvm_vcpu, &work->amd, regs);
+	int outside = read_vmcb(work, vcpu, regs);
+
+	if (outside)
+		return outside;
+	return in_smm((struct kvm_vcpu *)vcpu->kvm_vcpu) ? WIRE_F_SMM : 0;
 }
 
 /* The pc at the event, where it can be read there; else 0. */
@@ -69,11 +103,11 @@ static __always_inline u64 event_pc(const struct capture_vcpu *vcpu)
 /* KVM has stored the registers in @run. 0, or negative when it has not. */
 static __always_inline int read_run(struct regs_work *work, const char *run, struct vcpu_regs *regs)
 {
-	u64 valid = 0;
-
-	if (bpf_probe_read_kernel(&valid, sizeof(valid),
+	if (bpf_probe_read_kernel(&work->valid, sizeof(work->valid),
 				  run + __builtin_offsetof(struct kvm_run, kvm_valid_regs)) ||
-	    (valid & REGS_RUN_WANTED) != REGS_RUN_WANTED ||
+	    (work->valid & REGS_RUN_WANTED) != REGS_RUN_WANTED ||
+	    bpf_probe_read_kernel(&work->run_flags, sizeof(work->run_flags),
+				  run + __builtin_offsetof(struct kvm_run, flags)) ||
 	    bpf_probe_read_kernel(&work->run, sizeof(work->run),
 				  run + __builtin_offsetof(struct kvm_run, s.regs)))
 		return -1;
@@ -84,7 +118,7 @@ static __always_inline int read_run(struct regs_work *work, const char *run, str
 
 /*
  * What kvm_run lacks on Intel. The other GS base is in the processor while the vCPU runs; by the
- * exit to user space KVM has put it away. 0; 1: a nested guest runs.
+ * exit to user space KVM has put it away. 0 or WIRE_F_NESTED.
  */
 static __always_inline int read_intel(const struct capture_vcpu *vcpu, struct vcpu_regs *regs)
 {
@@ -98,7 +132,8 @@ static __always_inline int read_intel(const struct capture_vcpu *vcpu, struct vc
 				      (char *)vmx + vmx_kernel_gs_base);
 	if (!bpf_core_type_exists(struct vcpu_vmx))
 		return 0;
-	return BPF_CORE_READ(vmx, loaded_vmcs) != __builtin_preserve_access_index(&vmx->vmcs01);
+	return BPF_CORE_READ(vmx, loaded_vmcs) == __builtin_preserve_access_index(&vmx->vmcs01) ?
+		       0 : WIRE_F_NESTED;
 }
 
 /*
@@ -109,11 +144,12 @@ static __always_inline int regs_at_exit(struct regs_work *work, const struct cap
 					struct vcpu_regs *regs)
 {
 	struct kvm_vcpu *kvm_vcpu = (struct kvm_vcpu *)vcpu->kvm_vcpu;
-	int nested = amd ? regs_at_event(work, vcpu, regs) : read_intel(vcpu, regs);
+	int outside = amd ? read_vmcb(work, vcpu, regs) : read_intel(vcpu, regs);
 
-	if (nested < 0 || read_run(work, (const char *)BPF_CORE_READ(kvm_vcpu, run), regs))
+	if (outside < 0 || read_run(work, (const char *)BPF_CORE_READ(kvm_vcpu, run), regs))
 		return -1;
-	return nested;
+	/* Which KVM says there. */
+	return work->run_flags & KVM_RUN_X86_SMM ? WIRE_F_SMM : outside;
 }
 
 #endif

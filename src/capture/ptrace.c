@@ -144,9 +144,25 @@ static void cache_reset(struct page_cache *cache, const struct capture_guest *gu
 
 #if REGS_RUN_WANTED
 
+/*
+ * What the vCPU runs beside the guest's system, as a flag of enum wire_flags; else 0. Older kernels
+ * do not say that it is a nested guest: their memory does.
+ */
+static u32 outside(const struct capture *capture, const struct ptrace_thread *t, u16 run_flags)
+{
+	const struct vm_vcpu vcpu = { .id = t->thread->id, .kvm_vcpu = t->thread->kvm_vcpu };
+
+	if (run_flags & KVM_RUN_X86_SMM)
+		return WIRE_F_SMM;
+	if (run_flags & KVM_RUN_X86_GUEST_MODE ||
+	    (capture->host && vm_host_is_nested(capture->host, &vcpu)))
+		return WIRE_F_NESTED;
+	return 0;
+}
+
 /* -ENODATA: KVM was not asked for the registers, what stands there is old. */
 static int read_regs(const struct capture *capture, const struct ptrace_thread *t,
-		     struct vcpu_regs *regs, bool *ret_nested)
+		     struct vcpu_regs *regs, u32 *ret_outside)
 {
 	u64 run = t->thread->run_hva;
 	struct kvm_sync_regs sync;
@@ -154,7 +170,6 @@ static int read_regs(const struct capture *capture, const struct ptrace_thread *
 	u16 flags;
 	int err;
 
-	(void)capture;
 	err = read_vmm(t->guest->pid, run + offsetof(struct kvm_run, kvm_valid_regs), &valid,
 		       sizeof(valid));
 	if (!err && (valid & REGS_RUN_WANTED) != REGS_RUN_WANTED)
@@ -167,7 +182,7 @@ static int read_regs(const struct capture *capture, const struct ptrace_thread *
 		return err;
 	regs_set_kvm_regs(regs, &sync.regs);
 	regs_set_kvm_sregs(regs, &sync.sregs);
-	*ret_nested = flags & KVM_RUN_X86_GUEST_MODE;
+	*ret_outside = outside(capture, t, flags);
 	return 0;
 }
 
@@ -175,11 +190,11 @@ static int read_regs(const struct capture *capture, const struct ptrace_thread *
 
 /* KVM has put the vCPU: all of it is in the host kernel's memory. */
 static int read_regs(const struct capture *capture, const struct ptrace_thread *t,
-		     struct vcpu_regs *regs, bool *ret_nested)
+		     struct vcpu_regs *regs, u32 *ret_outside)
 {
 	const struct vm_vcpu vcpu = { .id = t->thread->id, .kvm_vcpu = t->thread->kvm_vcpu };
 
-	*ret_nested = false;
+	*ret_outside = 0;
 	return capture->host ? vm_host_peek_regs(capture->host, &vcpu, regs) : -EOPNOTSUPP;
 }
 
@@ -252,7 +267,8 @@ static bool take_shot(struct capture *capture, struct ptrace_thread *t)
 {
 	struct ptrace_mode *mode = capture->mode;
 	struct shot *shot = &mode->shot;
-	bool nested, walk;
+	u32 outside;
+	bool walk;
 	int err;
 
 	cache_reset(&mode->cache, t->guest);
@@ -260,16 +276,16 @@ static bool take_shot(struct capture *capture, struct ptrace_thread *t)
 	shot->max_depth = capture->options.max_depth;
 	shot->user_stack = capture->options.user_stack;
 	shot->percpu = t->percpu;
-	err = read_regs(capture, t, &shot->wire.regs, &nested);
+	err = read_regs(capture, t, &shot->wire.regs, &outside);
 	if (err == -ENODATA)
 		capture_rearm(capture, t->guest, t->thread);
 	if (err)
 		return false;
 	add_hidden_regs(t, &shot->wire.regs);
 	fill_header(t, &shot->wire);
-	walk = !nested && slots_hold(capture, t->guest);
-	if (nested)
-		shot->wire.flags |= WIRE_F_NESTED;
+	walk = !outside && slots_hold(capture, t->guest);
+	if (outside)
+		shot->wire.flags |= outside;
 	else if (!walk)
 		shot->wire.flags |= WIRE_F_SLOTS_STALE;
 	user_shot_take(shot, walk);

@@ -80,11 +80,28 @@ static const char *const stop_texts[STOP_NR] = {
 	[STOP_RULE_UNKNOWN] = "rules not readable",
 	[STOP_SLOTS_STALE] = "memory slots changed",
 	[STOP_NOT_LOADED] = "rules not loaded yet",
+	[STOP_REAL_MODE] = "real mode",
+	[STOP_FIRMWARE] = "firmware",
+	[STOP_SMM] = "system management mode",
+	[STOP_NESTED] = "nested guest",
+};
+
+static const char *const places[STOP_NR] = {
+	[STOP_NO_KERNEL] = "[guest kernel unknown]",
+	[STOP_REAL_MODE] = "[guest real mode]",
+	[STOP_FIRMWARE] = "[guest firmware]",
+	[STOP_SMM] = "[guest SMM]",
+	[STOP_NESTED] = "[nested guest]",
 };
 
 const char *stop_reason_text(unsigned int reason)
 {
 	return reason < STOP_NR ? stop_texts[reason] : "unknown";
+}
+
+const char *stop_reason_place(unsigned int reason)
+{
+	return reason < STOP_NR ? places[reason] : NULL;
 }
 
 enum stop_reason stop_reason_join(unsigned int kernel_stop, unsigned int user_stop)

@@ -74,6 +74,12 @@ struct chain {
 const char *stop_reason_text(unsigned int reason);
 
 /*
+ * The name of what was sampled when that is nothing that a symbol could name, as "[guest
+ * firmware]"; NULL: @reason is no such.
+ */
+const char *stop_reason_place(unsigned int reason);
+
+/*
  * Why a chain of these two parts ended: STOP_COMPLETE when both are complete or absent, else the
  * reason of the part that ended early, the kernel's first.
  */

@@ -36,6 +36,10 @@ enum stop_reason {
 	STOP_RULE_UNKNOWN,	/* whether a rule covers the address could not be read */
 	STOP_SLOTS_STALE,	/* the memory slots had changed, so that nothing was walked */
 	STOP_NOT_LOADED,	/* the rules there were still being read when it had to be done */
+	STOP_REAL_MODE,		/* nothing to walk: firmware or a boot loader in real mode */
+	STOP_FIRMWARE,		/* the same, without paging or in an address space of its own */
+	STOP_SMM,		/* the same, in system management mode */
+	STOP_NESTED,		/* the vCPU runs a guest of its guest */
 	STOP_NR,
 };
 
@@ -51,6 +55,7 @@ enum wire_flags {
 	WIRE_F_USER_GONE = 1 << 8,	/* neither user stack nor the code at user_pc is mapped */
 	WIRE_F_USER_32 = 1 << 9,	/* the user part is a 32-bit program's */
 	WIRE_F_FLAT = 1 << 10,		/* kernel not known: walked as user mode is */
+	WIRE_F_SMM = 1 << 11,		/* in system management mode; nothing was walked */
 };
 
 enum wire_stack_kind {

@@ -9,6 +9,7 @@
 #include "unwind/kernel-arm64.h"
 #include "unwind/kernel-i386.h"
 #include "unwind/kernel-x86.h"
+#include "unwind/outside.h"
 #include "unwind/user-arm64.h"
 #include "unwind/user-x86.h"
 
@@ -27,11 +28,11 @@ static void add_frame(struct chain *chain, u64 ip, enum frame_kind kind, u8 flag
 /* Capture walked nothing then: why not. */
 static enum stop_reason not_walked(const struct wire_sample *wire)
 {
-	if (wire->flags & WIRE_F_NESTED)
-		return STOP_UNSUPPORTED;
-	if (wire->flags & WIRE_F_SLOTS_STALE)
-		return STOP_SLOTS_STALE;
-	return STOP_NONE;
+	enum stop_reason stop = outside_stop(wire);
+
+	if (stop == STOP_NONE && wire->flags & WIRE_F_SLOTS_STALE)
+		stop = STOP_SLOTS_STALE;
+	return stop;
 }
 
 /*
@@ -54,6 +55,8 @@ static enum stop_reason add_kernel_part(const struct unwinder *unwinder,
 
 	if (stop == STOP_NONE && kernel_unknown(unwinder, wire))
 		stop = STOP_NO_KERNEL;
+	if (stop == STOP_NONE && outside_is_low(wire))
+		stop = STOP_FIRMWARE;
 	if (stop == STOP_NONE && wire->regs.arch == VCPU_ARCH_ARM64 && wire->regs.bits == 64)
 		return unwind_kernel_arm64(unwinder, sample, max_frames(unwinder), chain, end);
 	if (stop == STOP_NONE && wire->regs.arch == VCPU_ARCH_X86_64 && wire->regs.bits == 32)
@@ -408,8 +411,12 @@ static void add_user_part_below(const struct unwinder *unwinder, const struct sa
 static enum stop_reason add_flat_part(const struct unwinder *unwinder, const struct sample *sample,
 				      struct chain *chain)
 {
-	enum stop_reason stop;
+	enum stop_reason stop = outside_stop(sample->wire);
 
+	if (stop != STOP_NONE) {
+		add_frame(chain, sample->wire->regs.pc, FRAME_KERNEL, FRAME_F_INTERRUPTED);
+		return stop;
+	}
 	add_user_part_only(unwinder, sample, chain);
 	for (u32 i = 0; i < chain->nr; i++)
 		chain->frames[i].kind = FRAME_KERNEL;

@@ -569,6 +569,14 @@ int vm_host_refresh_slots(struct vm_host *host, struct vm *vm, bool *ret_changed
 	return 0;
 }
 
+bool vm_host_is_nested(struct vm_host *host, const struct vm_vcpu *vcpu)
+{
+	struct kvm_reader reader = { host->kernel, &host->layout };
+	bool nested = false;
+
+	return !kvm_read_nested(&reader, vcpu->kvm_vcpu, host->vendor, &nested) && nested;
+}
+
 int vm_host_slots_generation(struct vm_host *host, u64 kvm, u64 *ret)
 {
 	struct kvm_reader reader = { host->kernel, &host->layout };

@@ -308,6 +308,28 @@ int kvm_read_vcpus(const struct kvm_reader *reader, u64 kvm, struct vm *vm)
 	return err;
 }
 
+int kvm_read_nested(const struct kvm_reader *reader, u64 kvm_vcpu, enum vm_vendor vendor,
+		    bool *ret)
+{
+	const struct vm_layout *l = reader->layout;
+	bool amd = vendor == VM_VENDOR_AMD;
+	u32 used_at = amd ? l->svm_vmcb_used : l->vmx_loaded;
+	u32 own_at = amd ? l->svm_vmcb : l->vmx_vmcs01;
+	u64 used, own = kvm_vcpu + own_at;
+	int err;
+
+	if ((!amd && vendor != VM_VENDOR_INTEL) || used_at == LAYOUT_ABSENT ||
+	    own_at == LAYOUT_ABSENT)
+		return -EOPNOTSUPP;
+	err = kernel_read_u64(reader->kernel, kvm_vcpu + used_at, &used);
+	/* On AMD it is a pointer, too. */
+	if (!err && amd)
+		err = kernel_read_u64(reader->kernel, kvm_vcpu + own_at, &own);
+	if (!err)
+		*ret = used != own;
+	return err;
+}
+
 static int read_flag(const struct kvm_reader *reader, u64 kvm, u32 offset, u8 *ret)
 {
 	*ret = 0;

@@ -30,6 +30,13 @@ int kvm_read_confidential(const struct kvm_reader *reader, u64 kvm, enum vm_vend
 			  const char **ret_kind);
 
 /*
+ * Whether a vCPU runs a guest of its guest. -EOPNOTSUPP: for other vendors than AMD and Intel, or
+ * the layout is not known.
+ */
+int kvm_read_nested(const struct kvm_reader *reader, u64 kvm_vcpu, enum vm_vendor vendor,
+		    bool *ret);
+
+/*
  * Registers of an AMD vCPU, out of its VMCB and what KVM keeps beside. -EOPNOTSUPP: the layout is
  * not known, or with shadow paging (kvm_amd.npt=0).
  */

@@ -159,6 +159,7 @@ static const struct wanted svm_members[] = {
 	WANT("kvm_svm", "sev_info.active", sev_active, .optional = true),
 	WANT("kvm_svm", "sev_info.es_active", sev_es_active, .optional = true),
 	WANT("vcpu_svm", "vmcb", svm_vmcb, .optional = true),
+	WANT("vcpu_svm", "vmcb", svm_vmcb_used, .optional = true),
 	/* 4995a3685f1b ("KVM: SVM: Use a separate vmcb for the nested L2 guest"), 5.13: better */
 	WANT("vcpu_svm", "vmcb01.ptr", svm_vmcb, .optional = true),
 	WANT("vmcb", "save.cs.attrib", vmcb_cs_attrib, .optional = true),
@@ -182,6 +183,8 @@ static const struct wanted vmx_members[] = {
 	WANT("vcpu_vmx", "msr_guest_kernel_gs_base", vmx_kernel_gs_base, .optional = true),
 	WANT("vcpu_vmx", "guest_uret_msrs", vmx_uret_msrs, .optional = true),
 	WANT("vmx_uret_msr", "data", vmx_uret_data, .optional = true),
+	WANT("vcpu_vmx", "loaded_vmcs", vmx_loaded, .optional = true),
+	WANT("vcpu_vmx", "vmcs01", vmx_vmcs01, .optional = true),
 };
 
 static int load_members(struct vm_layout *layout, const struct btf *btf,

@@ -96,6 +96,7 @@ struct vm_layout {
 
 	/* struct vcpu_svm, struct vmcb; all in vmcb->save */
 	u32 svm_vmcb;		/* pointer to the VMCB of the guest itself, not of its guests */
+	u32 svm_vmcb_used;	/* to the one in use */
 	u32 vmcb_size;		/* size of the save area, from the VMCB's start */
 	u32 vmcb_cs_attrib;
 	u32 vmcb_cs_base;
@@ -117,6 +118,8 @@ struct vm_layout {
 	u32 vmx_uret_msrs;	/* array of MSRs that are the guest's until user space runs */
 	u32 vmx_uret_data;	/* the value in one of them */
 	u32 vmx_uret_size;	/* size of one */
+	u32 vmx_loaded;		/* pointer to the VMCS in use */
+	u32 vmx_vmcs01;		/* the guest's own */
 };
 
 /*

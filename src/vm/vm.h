@@ -92,6 +92,11 @@ void vm_destroy(struct vm *vm);
 int vm_host_refresh_slots(struct vm_host *host, struct vm *vm, bool *ret_changed);
 
 /*
+ * Whether @vcpu runs a guest of its guest; false where that is not known. Cheap, as the next one.
+ */
+bool vm_host_is_nested(struct vm_host *host, const struct vm_vcpu *vcpu);
+
+/*
  * KVM's generation of the slots of @kvm now; where it differs from that of a table of slots, the
  * table is old. Cheap, for use at every sample; does not see that the VM is gone.
  */

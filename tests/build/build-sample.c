@@ -72,6 +72,7 @@ void build_sample_init(struct build_sample *build, u64 pc, u64 sp)
 	build->wire.type = WIRE_SAMPLE;
 	build->wire.regs.arch = VCPU_ARCH_X86_64;
 	build->wire.regs.bits = 64;
+	build->wire.regs.x86.cr0 = 0x80050033;	/* as Linux has it: paging is on */
 	build->wire.regs.pc = build->wire.event_pc = pc;
 	build->wire.regs.gpr[X86_RSP] = sp;
 }

@@ -125,6 +125,7 @@ static void sample(struct world *w, const struct build_stack *stack, u64 pc, u64
 	regs->gpr[ARM64_LR] = lr;
 	regs->arm64.tcr = TCR_48;
 	regs->arm64.sp_el0 = TASK;
+	regs->arm64.sctlr = 1;	/* paging is on */
 	build_sample_stack(&w->sample, WIRE_STACK_AT_SP, stack, WIRE_MAX_STACK_BYTES,
 			   STOP_COMPLETE);
 	if (stack != &w->thread)

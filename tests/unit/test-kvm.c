@@ -289,6 +289,37 @@ static u64 make_svm_vcpu(u64 *ret_vmcb)
 	return vcpu;
 }
 
+static void test_nested(void **state)
+{
+	u64 vcpu, vmcb, used;
+	bool nested;
+
+	(void)state;
+	start(BUILD_KVM_TREES);
+	vcpu = make_svm_vcpu(&vmcb);
+	used = build_kvm_member(&host, vcpu, "vcpu_svm", "vmcb");
+	assert_int_equal(kvm_read_nested(&host.reader, vcpu, VM_VENDOR_AMD, &nested), 0);
+	assert_true(nested);
+	build_kvm_put(&host, used, vmcb, 8);
+	assert_int_equal(kvm_read_nested(&host.reader, vcpu, VM_VENDOR_AMD, &nested), 0);
+	assert_false(nested);
+	assert_int_equal(kvm_read_nested(&host.reader, vcpu, VM_VENDOR_INTEL, &nested),
+			 -EOPNOTSUPP);
+	assert_int_equal(kvm_read_nested(&host.reader, vcpu, VM_VENDOR_ARM, &nested), -EOPNOTSUPP);
+	/* Intel's is in the vCPU itself. */
+	host.layout.vmx_loaded = used - vcpu;
+	host.layout.vmx_vmcs01 = 0x410;
+	build_kvm_put(&host, used, vcpu + 0x410, 8);
+	assert_int_equal(kvm_read_nested(&host.reader, vcpu, VM_VENDOR_INTEL, &nested), 0);
+	assert_false(nested);
+	build_kvm_put(&host, used, vcpu + 0x418, 8);
+	assert_int_equal(kvm_read_nested(&host.reader, vcpu, VM_VENDOR_INTEL, &nested), 0);
+	assert_true(nested);
+	host.layout.svm_vmcb_used = LAYOUT_ABSENT;
+	assert_int_equal(kvm_read_nested(&host.reader, vcpu, VM_VENDOR_AMD, &nested), -EOPNOTSUPP);
+	stop();
+}
+
 static void test_peek_svm(void **state)
 {
 	struct vcpu_regs regs;
@@ -598,6 +629,7 @@ int main(void)
 		cmocka_unit_test(test_vcpus),
 		cmocka_unit_test(test_vcpus_torn),
 		cmocka_unit_test(test_confidential),
+		cmocka_unit_test(test_nested),
 		cmocka_unit_test(test_peek_svm),
 		cmocka_unit_test(test_peek_svm_rip),
 		cmocka_unit_test(test_find_lstar),

@@ -477,7 +477,9 @@ static void test_not_walked(void **state)
 	world_init(&w);
 	kernel_sample(&w);
 	w.sample.wire.flags = WIRE_F_NESTED;
-	assert_not_walked(&w, STOP_UNSUPPORTED);
+	assert_not_walked(&w, STOP_NESTED);
+	w.sample.wire.flags = WIRE_F_SMM;
+	assert_not_walked(&w, STOP_SMM);
 	w.sample.wire.flags = WIRE_F_SLOTS_STALE;
 	assert_not_walked(&w, STOP_SLOTS_STALE);
 	w.sample.wire.flags = 0;
@@ -500,6 +502,39 @@ static void test_not_walked(void **state)
 	unwind(&w);
 	assert_int_equal(w.chain.nr, 1);
 	assert_int_equal(w.chain.user_stop, STOP_SLOTS_STALE);
+	w.sample.wire.flags |= WIRE_F_NESTED;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 1);
+	assert_int_equal(w.chain.user_stop, STOP_NESTED);
+	world_deinit(&w);
+}
+
+/* Before the guest's kernel runs, and beside it. */
+static void test_firmware(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	kernel_sample(&w);
+	w.sample.wire.regs.x86.cr0 = 0x10;
+	assert_not_walked(&w, STOP_REAL_MODE);
+	w.sample.wire.regs.x86.cr0 = 0x11;
+	assert_not_walked(&w, STOP_FIRMWARE);
+	/* A known kernel does not run in the lower half. */
+	w.sample.wire.regs.x86.cr0 = 0x80050033;
+	w.sample.wire.regs.pc = 0x9a000;
+	assert_not_walked(&w, STOP_FIRMWARE);
+	w.sample.wire.regs.bits = 32;
+	assert_not_walked(&w, STOP_FIRMWARE);
+	/* Frame pointers lead nowhere from firmware, even if they seem to. */
+	user_sample(&w);
+	w.sample.wire.flags = WIRE_F_FLAT;
+	w.sample.wire.regs.user = 0;
+	w.sample.wire.regs.pc = 0xfe05b;
+	assert_not_walked(&w, STOP_FIRMWARE);
+	assert_int_equal(w.chain.nr, 1);
+	assert_int_equal(w.chain.user_stop, STOP_NONE);
 	world_deinit(&w);
 }
 
@@ -550,6 +585,7 @@ int main(void)
 		cmocka_unit_test(test_syscall_entry),
 		cmocka_unit_test(test_user_by_rule),
 		cmocka_unit_test(test_not_walked),
+		cmocka_unit_test(test_firmware),
 		cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_no_callbacks),
 	};

@@ -112,6 +112,7 @@ static void sample(struct world *w, const struct build_stack *stack, u64 pc, u64
 	regs->gpr[ARM64_FP] = fp;
 	regs->gpr[ARM64_LR] = lr;
 	regs->arm64.tcr = TCR_48;
+	regs->arm64.sctlr = 1;	/* paging is on */
 	w->sample.wire.flags = WIRE_F_USER;
 	w->sample.wire.user_pc = pc;
 	w->sample.wire.user_sp = stack->sp;
