@@ -12,6 +12,7 @@
 #include "engine/callcheck.h"
 #include "engine/ksym-log.h"
 #include "engine/parked.h"
+#include "engine/places.h"
 #include "engine/userland.h"
 #include "perfdata/note.h"
 #include "unwind/unwind.h"
@@ -54,6 +55,7 @@ struct recording {
 	struct hashmap modules;		/* of each already written: start, hashed with .seed */
 	u64 seed;
 	struct ksym_log ksyms;
+	struct places places;
 	struct accounting accounting;
 	struct symcache *symcache;	/* not owned */
 
@@ -63,6 +65,8 @@ struct recording {
 	bool task_gone;			/* a sample that waited: its memory is another's by now */
 	u64 now;			/* time of the newest sample */
 	u64 waited, not_kept;		/* samples that waited; that found no room to */
+
+	u64 kernel_seen, kernel_known;	/* ns: time of its first sample; when it was identified */
 
 	bool kernel_written;
 	bool wants_refresh;
@@ -405,12 +409,25 @@ static void notice_change(struct recording *recording, const struct wire_sample 
 {
 	gva_t pc = GVA(wire->regs.pc);
 
-	if (guest_kernel(recording->guest)->os != GUEST_OS_LINUX)
+	if (guest_kernel(recording->guest)->os != GUEST_OS_LINUX ||
+	    wire->flags & (WIRE_F_NESTED | WIRE_F_SMM))
 		return;
 	recording->foreign = is_foreign(recording, wire) ? recording->foreign + 1 : 0;
 	if (!(wire->flags & WIRE_F_USER) && pc.addr >> 63 &&
 	    !guest_is_kernel_text(recording->guest, pc))
 		recording->wants_refresh = true;
+}
+
+/* How long a guest that booted meanwhile ran its kernel before that was known. */
+static void notice_kernel(struct recording *recording, const struct wire_sample *wire)
+{
+	if (recording->kernel_known)
+		return;
+	if (guest_kernel(recording->guest)->os != GUEST_OS_UNKNOWN)
+		recording->kernel_known = wire->time;
+	else if (!recording->kernel_seen && wire->regs.pc >> 63 &&
+		 !(wire->flags & (WIRE_F_USER | WIRE_F_NESTED | WIRE_F_SMM)))
+		recording->kernel_seen = wire->time;
 }
 
 static void make_note(const struct wire_sample *wire, const struct chain *chain,
@@ -469,6 +486,16 @@ static int bear_no_memory(struct recording *recording, int err, bool *short_of)
 	return 0;
 }
 
+/* A kernel that its owner gave us has names at any address. */
+static int lay_out_place(struct recording *recording, const struct wire_sample *wire, u32 *ret_nr)
+{
+	if (guest_kernel(recording->guest)->os == GUEST_OS_GIVEN &&
+	    chain_stop(&recording->chain) == STOP_NO_KERNEL)
+		return 0;
+	return places_lay_out(&recording->places, recording->writer, wire, &recording->chain,
+			      recording->ips, ret_nr);
+}
+
 static int write_sample(struct recording *recording, const struct sample *sample)
 {
 	const struct wire_sample *wire = sample->wire;
@@ -483,9 +510,17 @@ static int write_sample(struct recording *recording, const struct sample *sample
 		.ip = written_address(is_32, wire->regs.pc),
 		.user = wire->flags & WIRE_F_USER,
 		.ips = recording->ips,
-		.nr_ips = chain_to_ips(&recording->chain, is_32, recording->ips),
 	};
+	int err = lay_out_place(recording, wire, &out.nr_ips);
 
+	if (err)
+		return err;
+	if (out.nr_ips) {
+		out.ip = recording->ips[1];
+		out.user = false;
+	} else {
+		out.nr_ips = chain_to_ips(&recording->chain, is_32, recording->ips);
+	}
 	task_ids(wire, &out.pid, &out.tid);
 	make_note(wire, &recording->chain, &note);
 	out.raw = recording->raw;
@@ -495,6 +530,7 @@ static int write_sample(struct recording *recording, const struct sample *sample
 
 static int finish_sample(struct recording *recording, const struct sample *sample)
 {
+	notice_kernel(recording, sample->wire);
 	accounting_add(&recording->accounting, sample, &recording->chain);
 	recording->error = write_sample(recording, sample);
 	return recording->error;
@@ -686,6 +722,10 @@ int recording_finish(struct recording *recording, const struct capture_counts *c
 			  symcache_dir(recording->symcache), error_text(err));
 	recording->symbols_error = err;
 	accounting_write(&recording->accounting, counts, &text);
+	if (recording->kernel_seen && recording->kernel_known > recording->kernel_seen)
+		strbuf_addf(&text, "milliseconds until a kernel that had begun was known: %llu\n",
+			    (unsigned long long)((recording->kernel_known -
+						  recording->kernel_seen) / 1000000));
 	userland_get_counts(recording->userland, &userland);
 	userland_counts_write(&userland, &text);
 	if (recording->modules_left_out)

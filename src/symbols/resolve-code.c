@@ -5,6 +5,8 @@
  */
 #include "symbols/resolve-private.h"
 
+#include "perfdata/place.h"
+
 #define MAX_CODE (64U << 20)	/* bytes of one; a JIT's limit is far below */
 
 /* Unless something is there already: a module, or the kernel itself. */
@@ -14,6 +16,11 @@ static bool is_free(const struct resolver *resolver, u64 start)
 	    start < resolver->kernel_end)
 		return false;
 	return !space_find(&resolver->kernel.space, start);
+}
+
+static bool has_room(const struct perfdata_record *record)
+{
+	return record->ksymbol.len <= MAX_CODE || perfdata_is_place(record->ksymbol.start);
 }
 
 static int make_symbol(struct dso *dso, u64 start, u32 len, const char *name)
@@ -69,7 +76,7 @@ int resolver_take_ksymbol(struct resolver *resolver, const struct perfdata_recor
 	resolver->kernel.tag = resolver_new_tag(resolver);
 	if (record->ksymbol.gone)
 		drop_code(resolver, record->ksymbol.start);
-	else if (len && len <= MAX_CODE && record->ksymbol.start <= UINT64_MAX - len &&
+	else if (len && has_room(record) && record->ksymbol.start <= UINT64_MAX - len &&
 		 *record->ksymbol.name && is_free(resolver, record->ksymbol.start))
 		err = take_code(resolver, record);
 	return err;

@@ -14,6 +14,8 @@
 #include "base/file.h"
 #include "build-elf.h"
 #include "build-folder.h"
+#include "model/wire.h"
+#include "perfdata/place.h"
 #include "symbols/cache.h"
 #include "symbols/resolve.h"
 #include "symbols/space.h"
@@ -412,6 +414,17 @@ static void test_bad_code(void **state)
 	expect_kernel(world, at + 0x40, "[unknown] ([unknown])");
 }
 
+/* A place is as large as no code is, and has its name wherever in it. */
+static void test_place(void **state)
+{
+	struct world *world = *state;
+	u64 at = perfdata_place_address(STOP_NESTED, 0);
+
+	take_code(world, at, PERFDATA_PLACE_BYTES, "[nested guest]", false);
+	expect_kernel(world, at + 0x81000123, "[nested guest]+0x81000123 ([nested guest])");
+	expect_kernel(world, at - 1, "[unknown] ([unknown])");
+}
+
 static void test_chain(void **state)
 {
 	struct world *world = *state;
@@ -519,6 +532,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unknown_kernel, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_place, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_chain, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_memory_that_is_no_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_records, setup, teardown),
