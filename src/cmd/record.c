@@ -38,6 +38,7 @@ static struct {
 	u64 pid;
 	const char *vm;
 	bool all;
+	bool wait;
 	VEC(struct event_word) words;	/* what -e and --filter said, in order */
 	u64 freq;
 	u64 period;
@@ -88,6 +89,7 @@ static const struct option_spec record_options[] = {
 	OPT_NUMBER('p', "pid", &opt.pid, 1, INT32_MAX, "PID", "the guests of this VMM process",
 		   .complete = "pid"),
 	OPT_STRING(0, "vm", &opt.vm, "NAME", "the guest of that name", .complete = "vm"),
+	OPT_FLAG(0, "wait", &opt.wait, "with --vm: wait for a guest of that name to start"),
 	OPT_FLAG('a', "all", &opt.all, "every guest, those that start later too; one file each"),
 	OPT_GROUP("What to sample"),
 	OPT_CALLBACK('e', "event", keep_event, NULL, "EVENT",
@@ -126,7 +128,7 @@ static const struct option_spec record_options[] = {
 
 static const struct command_spec spec = {
 	.name = "record",
-	.usage = "[-p PID | --vm NAME | -a] [OPTIONS] [-- COMMAND…]",
+	.usage = "[-p PID | --vm NAME [--wait] | -a] [OPTIONS] [-- COMMAND…]",
 	.summary = "Sample guests and write a perf.data for each",
 	.options = record_options,
 	.max_operands = OPERANDS_ANY,
@@ -189,6 +191,8 @@ static int check_options(void)
 
 	if (chosen > 1)
 		return options_usage_error(&spec, "-p, --vm and -a exclude each other");
+	if (opt.wait && !opt.vm)
+		return options_usage_error(&spec, "--wait goes with --vm");
 	if (opt.guest_elf && opt.all)
 		return options_usage_error(&spec, "--guest-elf is for one guest, -a for all");
 	if (opt.freq && opt.period)
@@ -390,6 +394,8 @@ static void say_start(const struct recorder *recorder, const struct capture_opti
 	log_notice("%s (%s), capture %s (%s), %zu guest%s", strbuf_cstr(&events), event_why,
 		   capture_mode_name(mode), mode_why, recorder_nr_vms(recorder),
 		   recorder_nr_vms(recorder) == 1 ? "" : "s");
+	if (opt.wait && !recorder_nr_vms(recorder))
+		log_notice("waiting for a guest %s", opt.vm);
 }
 
 static double percent(u64 part, u64 whole)
@@ -767,6 +773,7 @@ int cmd_record(int argc, char **argv)
 	options.pid = opt.pid;
 	options.name = opt.vm;
 	options.all = opt.all;
+	options.wait = opt.wait;
 	options.path = opt.output;
 	options.cancelled = is_interrupted;
 	options.on_notice = say_notice;

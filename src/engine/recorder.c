@@ -16,7 +16,9 @@
 
 #define RESTART_NS 3000000000ULL	/* a guest that boots another kernel is waited for */
 #define RESCAN_NS 500000000ULL		/* how soon a new vCPU, slot or VM is noticed */
+#define RESCAN_SOON_NS 100000000ULL	/* the same of what is waited for to start */
 #define IDENTIFY_RETRY_NS 1000000000ULL	/* a guest that boots has no kernel yet */
+#define IDENTIFY_SOON_NS 50000000ULL	/* one that runs in its kernel's half may have it now */
 #define REFRESH_NS 1000000000ULL	/* module lists are not read more often */
 #define NOTE_LOST_NS 200000000ULL	/* how soon a file tells of events that were lost */
 #define END_WAIT_NS 10000000000ULL	/* for files of this host at the end */
@@ -33,6 +35,7 @@ struct target {
 	char *path;
 	u64 next_identify, next_refresh;	/* ns */
 	u64 next_identify_sample;		/* the same, by the registers of a sample */
+	u64 next_identify_half, identify_wait;	/* the same, in the kernel's half */
 	const char *why_unknown;	/* constant: why no kernel was identified the last time */
 	bool configured;		/* capture knows the kernel's tasks */
 	bool behind;			/* capture does not have the VM's newest state */
@@ -465,13 +468,29 @@ static void follow_list(struct recorder *recorder, struct vm_list *list)
 	refusals_next_round(&recorder->behind);
 }
 
+/* A VM that is asked for and not there, or that has never run: its first steps shall be seen. */
+static bool expects_start(const struct recorder *recorder)
+{
+	if (recorder->options.wait && !recorder->targets.nr)
+		return true;
+	vec_for_each(&recorder->targets, target)
+		if (!(*target)->gone && !has_run((*target)->vm))
+			return true;
+	return false;
+}
+
+static u64 rescan_wait(const struct recorder *recorder)
+{
+	return expects_start(recorder) ? RESCAN_SOON_NS : RESCAN_NS;
+}
+
 /* Brings targets and capture up to what runs now. */
 static int rescan(struct recorder *recorder)
 {
 	struct vm_list list = { 0 };
 	int err;
 
-	recorder->next_rescan = clock_now_ns() + RESCAN_NS;
+	recorder->next_rescan = clock_now_ns() + rescan_wait(recorder);
 	err = scan(recorder, &list);
 	if (err == -EAGAIN)
 		return 0;	/* VMs come and go faster than we look: next time, then */
@@ -541,6 +560,8 @@ static int select_vms(struct recorder *recorder, struct vm_list *list, const cha
 	if (options->name)
 		drop_waiting(list);
 	nr = list->vms.nr;
+	if (!nr && options->wait)
+		return 0;
 	if (!nr && !options->all && list->unread.nr) {
 		*ret_why = "the guest's state cannot be read";
 		return list->unread.data[0].error;
@@ -590,23 +611,48 @@ static int choose_mode(struct recorder *recorder, const struct vm_list *list,
 }
 
 /*
+ * Whether the registers may lead to a kernel that has just begun: then it is looked for more often
+ * at first, so that little of its start has no chains.
+ */
+static bool is_kernels_half(const struct wire_sample *wire)
+{
+	if (wire->regs.arch == VCPU_ARCH_ARM64)
+		return wire->regs.arm64.vbar >> 63;
+	return wire->regs.x86.lstar >> 63 || (!wire->regs.user && wire->regs.pc >> 63);
+}
+
+/* Whether it is time to look for a kernel, by registers in the kernel's half or not. */
+static bool identify_is_due(struct target *target, bool half)
+{
+	u64 now = clock_now_ns();
+	u64 *due = half ? &target->next_identify_half : &target->next_identify_sample;
+	u64 wait = IDENTIFY_RETRY_NS;
+
+	if (now < *due)
+		return false;
+	if (half) {
+		wait = MAX(target->identify_wait, IDENTIFY_SOON_NS);
+		target->identify_wait = MIN(2 * wait, IDENTIFY_RETRY_NS);
+	}
+	*due = now + wait;
+	return true;
+}
+
+/*
  * Intel keeps registers where we cannot peek at them: those that are in memory may be too old to
- * lead to a kernel. A sample's are of its moment.
+ * lead to a kernel. A sample's are of its moment. Firmware's lead to none.
  */
 static void identify_by_sample(struct recorder *recorder, u32 index, const struct sample *sample)
 {
 	struct target *target = recorder->targets.data[index];
 	const char *why;
-	u64 now;
 
 	/* The clock last: mostly the kernel is known, and there is nothing to do. */
 	if (guest_kernel(recording_guest(target->recording))->os != GUEST_OS_UNKNOWN ||
-	    sample->wire->flags & WIRE_F_NESTED)
+	    sample->wire->flags & (WIRE_F_NESTED | WIRE_F_SMM))
 		return;
-	now = clock_now_ns();
-	if (now < target->next_identify_sample)
+	if (!identify_is_due(target, is_kernels_half(sample->wire)))
 		return;
-	target->next_identify_sample = now + IDENTIFY_RETRY_NS;
 	if (!recording_identify(target->recording, &sample->wire->regs, &why))
 		configure(recorder, index);
 }
@@ -764,7 +810,7 @@ size_t recorder_nr_vms(const struct recorder *recorder)
 
 int recorder_start(struct recorder *recorder)
 {
-	recorder->next_rescan = clock_now_ns() + RESCAN_NS;
+	recorder->next_rescan = clock_now_ns() + rescan_wait(recorder);
 	return capture_start(recorder->capture);
 }
 
@@ -832,6 +878,7 @@ static int note_lost(struct recorder *recorder, u64 now)
 static bool all_gone(const struct recorder *recorder)
 {
 	if (recorder->options.all || !recorder->next_rescan ||
+	    (recorder->options.wait && !recorder->targets.nr) ||
 	    clock_now_ns() < recorder->restart_until)
 		return false;
 	vec_for_each(&recorder->targets, target)

@@ -37,6 +37,7 @@ struct recorder_options {
 	pid_t pid;			/* all VMs of this VMM */
 	const char *name;		/* the VM of that name */
 	bool all;			/* every VM, those that start later too */
+	bool wait;			/* with .name: until there is such a VM */
 
 	struct capture_options capture;	/* .mode may be CAPTURE_AUTO */
 	int kick_signal;		/* for VMMs that catch it; 0: what each is known to use */
