@@ -622,6 +622,21 @@ int vm_host_peek_regs(struct vm_host *host, const struct vm_vcpu *vcpu, struct v
 	}
 }
 
+int vm_host_vcpu_halt(struct vm_host *host, const struct vm_vcpu *vcpu, struct vm_vcpu_halt *ret)
+{
+	struct kvm_reader reader = { host->kernel, &host->layout };
+
+	return kvm_read_halt(&reader, vcpu->kvm_vcpu, ret);
+}
+
+int vm_host_vcpu_counters(struct vm_host *host, const struct vm_vcpu *vcpu,
+			  struct vm_vcpu_counters *ret)
+{
+	struct kvm_reader reader = { host->kernel, &host->layout };
+
+	return kvm_read_counters(&reader, vcpu->kvm_vcpu, ret);
+}
+
 void vm_host_vmx_msrs(const struct vm_host *host, struct vm_vmx_msrs *ret)
 {
 	u32 lstar = host->vmx_lstar, gs = host->layout.vmx_kernel_gs_base;

@@ -29,6 +29,10 @@ int kvm_read_vcpus(const struct kvm_reader *reader, u64 kvm, struct vm *vm);
 int kvm_read_confidential(const struct kvm_reader *reader, u64 kvm, enum vm_vendor vendor,
 			  const char **ret_kind);
 
+/* vm_host_vcpu_halt() and vm_host_vcpu_counters() of the vCPU at @kvm_vcpu. */
+int kvm_read_halt(const struct kvm_reader *reader, u64 kvm_vcpu, struct vm_vcpu_halt *ret);
+int kvm_read_counters(const struct kvm_reader *reader, u64 kvm_vcpu, struct vm_vcpu_counters *ret);
+
 /*
  * Whether a vCPU runs a guest of its guest. -EOPNOTSUPP: for other vendors than AMD and Intel, or
  * the layout is not known.

@@ -112,6 +112,10 @@ struct wanted {
 	{ .type = (type_), .path = (path_), .field = offsetof(struct vm_layout, field_),        \
 	  ##__VA_ARGS__ }
 
+#define WANT_PMCS(path_, which)                                                              \
+	WANT("kvm_vcpu", path_, vcpu_pmcs[which], .optional = true,                             \
+	     .size_field = offsetof(struct vm_layout, vcpu_pmcs_size[which]))
+
 static const struct wanted kvm_members[] = {
 	WANT("kvm", "mm", kvm_mm),
 	WANT("kvm", "memslots", kvm_memslots),
@@ -134,6 +138,19 @@ static const struct wanted kvm_members[] = {
 	WANT("kvm_vcpu", "arch.ctxt.regs", vcpu_ctxt_regs, .optional = true),
 	WANT("kvm_vcpu", "arch.ctxt.sys_regs", vcpu_sys_regs, .optional = true),
 	WANT("kvm_vcpu", "arch.hcr_el2", vcpu_hcr, .optional = true),
+	WANT("kvm_vcpu", "stat.generic.halt_wait_ns", vcpu_halt_wait_ns, .optional = true),
+	WANT("kvm_vcpu", "stat.generic.halt_poll_success_ns", vcpu_halt_poll_success_ns,
+	     .optional = true),
+	WANT("kvm_vcpu", "stat.generic.halt_poll_fail_ns", vcpu_halt_poll_fail_ns,
+	     .optional = true),
+	WANT("kvm_vcpu", "stat.generic.blocking", vcpu_blocking, .optional = true),
+	WANT_PMCS("arch.pmu.gp_counters", LAYOUT_PMC_GENERAL),
+	WANT_PMCS("arch.pmu.fixed_counters", LAYOUT_PMC_FIXED),
+	WANT_PMCS("arch.pmu.pmc", LAYOUT_PMC_ARM64),
+	WANT("kvm_pmc", "perf_event", pmc_perf_event, .optional = true),
+	WANT("perf_event", "state", event_state, .optional = true),
+	WANT("perf_event", "total_time_enabled", event_enabled, .optional = true),
+	WANT("perf_event", "total_time_running", event_running, .optional = true),
 	WANT("pid", "numbers.nr", pid_nr),
 	WANT("kvm_memslots", "generation", slots_generation),
 	WANT("kvm_memslots", "gfn_tree.rb_node", slots_gfn_tree, .optional = true),
@@ -252,6 +269,7 @@ int vm_layout_load(struct vm_layout *layout, const struct btf *kvm, const struct
 		return -EOPNOTSUPP;
 	l.slot_size = struct_size(kvm, "kvm_memory_slot");
 	l.rb_size = struct_size(kvm, "rb_node");
+	l.pmc_size = struct_size(kvm, "kvm_pmc");
 	l.slots_max_id = count_slot_ids(kvm);
 	load_sysregs(&l, kvm);
 	if (vendor) {

@@ -27,6 +27,14 @@ enum layout_sysreg {
 	LAYOUT_NR_SYSREGS,
 };
 
+/* Arrays of struct kvm_pmc: a processor has the one or the others. */
+enum layout_pmcs {
+	LAYOUT_PMC_GENERAL,	/* x86 */
+	LAYOUT_PMC_FIXED,
+	LAYOUT_PMC_ARM64,
+	LAYOUT_NR_PMCS,
+};
+
 /* Byte offsets, or LAYOUT_ABSENT; "size of" where it says so. */
 struct vm_layout {
 	/* struct kvm */
@@ -61,6 +69,23 @@ struct vm_layout {
 	u32 vcpu_sys_regs;	/* .ctxt.sys_regs */
 	u32 vcpu_hcr;		/* .hcr_el2 */
 	u32 sysregs[LAYOUT_NR_SYSREGS];	/* indices into it */
+
+	/* in vcpu->stat.generic, of Linux 5.15 and later */
+	u32 vcpu_halt_wait_ns;
+	u32 vcpu_halt_poll_success_ns;
+	u32 vcpu_halt_poll_fail_ns;
+	u32 vcpu_blocking;
+
+	/* vcpu->arch.pmu, struct kvm_pmc: counters of the guest's own */
+	u32 vcpu_pmcs[LAYOUT_NR_PMCS];
+	u32 vcpu_pmcs_size[LAYOUT_NR_PMCS];	/* sizes of the arrays */
+	u32 pmc_size;		/* size of the struct */
+	u32 pmc_perf_event;
+
+	/* struct perf_event */
+	u32 event_state;
+	u32 event_enabled;	/* total_time_enabled */
+	u32 event_running;	/* total_time_running */
 
 	/* struct pid */
 	u32 pid_nr;		/* numbers[0].nr: in the first namespace */

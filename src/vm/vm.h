@@ -112,6 +112,27 @@ int vm_open_memory(const struct vm *vm, struct mem_process **ret);
  */
 int vm_host_peek_regs(struct vm_host *host, const struct vm_vcpu *vcpu, struct vcpu_regs *ret);
 
+/* What KVM counts of a vCPU's halts, in ns since the vCPU was made. */
+struct vm_vcpu_halt {
+	u64 wait;	/* asleep until there was work for it; the sleep that lasts is not in it */
+	u64 poll;	/* its thread awake and looking for such work */
+	bool blocking;	/* halted now */
+};
+
+/* -EOPNOTSUPP before Linux 5.15, which does not count it. */
+int vm_host_vcpu_halt(struct vm_host *host, const struct vm_vcpu *vcpu, struct vm_vcpu_halt *ret);
+
+/* The host's perf events that KVM has made for counters that the guest itself has set up. */
+struct vm_vcpu_counters {
+	u32 nr;
+	u32 failed;	/* another event has the counter: the guest's stands still, untold */
+	u64 enabled, running;	/* ns, added up: how long they were to count, and did */
+};
+
+/* -EOPNOTSUPP: the layout is not known; -EAGAIN: they changed faster than we read. */
+int vm_host_vcpu_counters(struct vm_host *host, const struct vm_vcpu *vcpu,
+			  struct vm_vcpu_counters *ret);
+
 /*
  * Where KVM on Intel keeps of its vCPU what it does not tell of in kvm_run: offsets from the
  * address of the struct kvm_vcpu; 0: not known, or not Intel. They hold while the vCPU's thread is

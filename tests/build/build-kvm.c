@@ -120,18 +120,48 @@ static void add_vmx(struct btf *btf, const struct ids *t)
 	       { "msr_guest_kernel_gs_base", t->u64, 0x4c0 });
 }
 
+/* Counters of the guest's own: x86's in the newer form, arm64's in the older one. */
+static int add_pmu(struct btf *btf, const struct ids *t, enum build_kvm_form form)
+{
+	int pmc = STRUCT(btf, "kvm_pmc", 0x20, { "idx", t->u8, 0 }, { "counter", t->u64, 8 },
+			 { "perf_event", t->pointer, 0x18 });
+
+	STRUCT(btf, "perf_event", 0x200, { "state", t->u32, 0x98 }, { "count", t->u64, 0xa0 },
+	       { "total_time_enabled", t->u64, 0xb0 }, { "total_time_running", t->u64, 0xb8 });
+	if (form == BUILD_KVM_TREES)
+		return STRUCT(btf, "kvm_pmu", 0x280, { "version", t->u8, 0 },
+			      { "gp_counters", add_array(btf, pmc, 8), 0x10 },
+			      { "fixed_counters", add_array(btf, pmc, 3), 0x120 });
+	return STRUCT(btf, "kvm_pmu", 0x280, { "pmc", add_array(btf, pmc, 4), 0x10 });
+}
+
+/* The older form has no such statistics. */
+static int add_stat(struct btf *btf, const struct ids *t, enum build_kvm_form form)
+{
+	int generic = STRUCT(btf, "kvm_vcpu_stat_generic", 0x40, { "halt_wakeup", t->u64, 0 },
+			     { "halt_poll_success_ns", t->u64, 8 },
+			     { "halt_poll_fail_ns", t->u64, 0x10 },
+			     { "halt_wait_ns", t->u64, 0x18 }, { "blocking", t->u64, 0x20 });
+
+	return form == BUILD_KVM_TREES ?
+		STRUCT(btf, "kvm_vcpu_stat", 0x80, { "generic", generic, 0 }) :
+		STRUCT(btf, "kvm_vcpu_stat", 0x80, { "exits", t->u64, 0 });
+}
+
 static void add_vcpu(struct btf *btf, const struct ids *t, enum build_kvm_form form)
 {
+	int pmu = add_pmu(btf, t, form), stat = add_stat(btf, t, form);
 	/* The newer form has RIP in a place of its own. */
 	int arch = form == BUILD_KVM_TREES ?
-		STRUCT(btf, "kvm_vcpu_arch", 0x200, { "regs", add_array(btf, t->u64, 16), 0x10 },
+		STRUCT(btf, "kvm_vcpu_arch", 0x580, { "regs", add_array(btf, t->u64, 16), 0x10 },
 		       { "rip", t->u64, 0xa0 }, { "cr0", t->u64, 0xb0 }, { "cr3", t->u64, 0xb8 },
-		       { "cr4", t->u64, 0xc0 }, { "efer", t->u64, 0xc8 }) :
-		STRUCT(btf, "kvm_vcpu_arch", 0x200, { "regs", add_array(btf, t->u64, 17), 0x10 });
+		       { "cr4", t->u64, 0xc0 }, { "efer", t->u64, 0xc8 }, { "pmu", pmu, 0x300 }) :
+		STRUCT(btf, "kvm_vcpu_arch", 0x580, { "regs", add_array(btf, t->u64, 17), 0x10 },
+		       { "pmu", pmu, 0x300 });
 	int vmcb01 = STRUCT(btf, "kvm_vmcb_info", 16, { "ptr", t->pointer, 0 });
 
-	STRUCT(btf, "kvm_vcpu", 0x400, { "kvm", t->pointer, 0 }, { "vcpu_id", t->u32, 0x18 },
-	       { "pid", t->pointer, 0x60 }, { "arch", arch, 0x200 });
+	STRUCT(btf, "kvm_vcpu", 0x800, { "kvm", t->pointer, 0 }, { "vcpu_id", t->u32, 0x18 },
+	       { "pid", t->pointer, 0x60 }, { "arch", arch, 0x200 }, { "stat", stat, 0x780 });
 	STRUCT(btf, "vcpu_svm", 0x500, { "vcpu", t->u64, 0 }, { "vmcb", t->pointer, 0x400 },
 	       { "vmcb01", vmcb01, 0x410 });
 	add_vmx(btf, t);
@@ -339,7 +369,7 @@ static void xa_store(struct build_kvm *kvm, u64 xarray, u32 index, u64 entry)
 
 u64 build_kvm_vcpu(struct build_kvm *kvm, u32 id, u32 tid)
 {
-	u64 vcpu = build_kvm_alloc(kvm, 0x500), pid;
+	u64 vcpu = build_kvm_alloc(kvm, 0x800), pid;
 	u32 index = kvm->nr_vcpus++;
 
 	put_member(kvm, vcpu, "kvm_vcpu", "kvm", kvm->kvm, 8);
