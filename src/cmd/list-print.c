@@ -40,6 +40,8 @@ static const struct column columns[LIST_NR] = {
 	[LIST_OS] = { "OS", TYPE_TEXT, true, "operating system in its memory" },
 	[LIST_KERNEL] = { "KERNEL", TYPE_TEXT, true, "release of its kernel" },
 	[LIST_PROTECTED] = { "PROTECTED", TYPE_TEXT, false, "protection that keeps us out" },
+	[LIST_VPMU] = { "VPMU", TYPE_TEXT, false,
+			"hardware counters that the guest uses, and has lost to the host" },
 	[LIST_WHY_NOT] = { "WHY_NOT", TYPE_TEXTS, false, "what does not work, and why" },
 };
 
@@ -125,6 +127,25 @@ static void add_why_not(struct strbuf *sb, const char *prefix, const struct list
 			    row->os_why);
 }
 
+static void add_counters(struct strbuf *sb, const struct vm_vcpu_counters *counters)
+{
+	if (counters->nr)
+		strbuf_addf(sb, "%u", counters->nr);
+	if (counters->failed)
+		strbuf_addf(sb, ", %u lost", counters->failed);
+}
+
+/* Neither the guest nor the host is told of it otherwise. */
+static void add_lost_counters(struct strbuf *sb, const struct list_row *row)
+{
+	if (!row->counters.failed)
+		return;
+	strbuf_adds(sb, sb->len ? "\n" : "");
+	add_escaped(sb, row->vm->name);
+	strbuf_addf(sb, ": %u of %u counters that the guest uses are lost to the host's events: "
+		    "they stand still in the guest", row->counters.failed, row->counters.nr);
+}
+
 static void add_memory(struct strbuf *sb, const struct list_style *style, u64 bytes)
 {
 	if (style->bytes)
@@ -164,6 +185,8 @@ static void add_cell(struct strbuf *sb, const struct list_style *style, const st
 		return strbuf_adds(sb, row->release);
 	case LIST_PROTECTED:
 		return strbuf_adds(sb, vm->confidential ? vm->confidential_kind : "");
+	case LIST_VPMU:
+		return add_counters(sb, &row->counters);
 	case LIST_WHY_NOT:
 		return add_why_not(sb, "", row);
 	case LIST_NR:
@@ -247,6 +270,7 @@ int list_print_notes(FILE *out, const struct list_row *rows, size_t nr)
 		add_escaped(&prefix, rows[i].vm->name);
 		strbuf_adds(&prefix, ": no ");
 		add_why_not(&notes, strbuf_cstr(&prefix), &rows[i]);
+		add_lost_counters(&notes, &rows[i]);
 	}
 	if (notes.len)
 		fprintf(out, "\n%s\n", strbuf_cstr(&notes));

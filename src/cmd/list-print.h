@@ -22,6 +22,7 @@ enum list_column {
 	LIST_OS,
 	LIST_KERNEL,
 	LIST_PROTECTED,
+	LIST_VPMU,
 	LIST_WHY_NOT,
 	LIST_NR,
 };
@@ -32,6 +33,7 @@ struct list_row {
 	const char *why_not[CAPTURE_NR];	/* by capture mode; NULL: it works */
 	enum guest_os os;
 	char release[GUEST_RELEASE_LEN];
+	struct vm_vcpu_counters counters;	/* of the guest's own, all vCPUs' together */
 	const char *os_why;	/* why .os is not known; NULL when it is, or was not asked */
 };
 

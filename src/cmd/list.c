@@ -122,6 +122,18 @@ static bool wants_os(const struct list_style *style)
 	return false;
 }
 
+static void find_counters(struct vm_host *host, struct list_row *row)
+{
+	vec_for_each(&row->vm->vcpus, vcpu) {
+		struct vm_vcpu_counters counters;
+
+		if (vm_host_vcpu_counters(host, vcpu, &counters))
+			continue;
+		row->counters.nr += counters.nr;
+		row->counters.failed += counters.failed;
+	}
+}
+
 static void fill_row(struct vm_host *host, struct guest_cache *cache, const struct vm *vm,
 		     bool want_os, struct list_row *row)
 {
@@ -129,6 +141,7 @@ static void fill_row(struct vm_host *host, struct guest_cache *cache, const stru
 	for (int mode = CAPTURE_AUTO + 1; mode < CAPTURE_NR; mode++)
 		if (!capture_probe(host, vm, mode, &row->why_not[mode]))
 			row->why_not[mode] = NULL;
+	find_counters(host, row);
 	if (want_os)
 		find_os(host, cache, row);
 }

@@ -14,7 +14,8 @@
 
 static const enum list_column all[] = {
 	LIST_NAME, LIST_VMM, LIST_PID, LIST_VCPUS, LIST_THREADS, LIST_MEMORY, LIST_SLOTS,
-	LIST_KICK, LIST_CAPTURE, LIST_OS, LIST_KERNEL, LIST_PROTECTED, LIST_WHY_NOT,
+	LIST_KICK, LIST_CAPTURE, LIST_OS, LIST_KERNEL, LIST_PROTECTED, LIST_VPMU,
+	LIST_WHY_NOT,
 };
 
 static struct vm web, secret;
@@ -34,7 +35,8 @@ static int setup(void **state)
 		.name = "a \"b\"", .vmm = "my-vmm", .pid = 9, .confidential = true,
 		.confidential_kind = "SEV-SNP", .memory = 1000,
 	};
-	rows[0] = (struct list_row){ .vm = &web, .os = GUEST_OS_LINUX, .release = "6.1.0" };
+	rows[0] = (struct list_row){ .vm = &web, .os = GUEST_OS_LINUX, .release = "6.1.0",
+				    .counters = { .nr = 3 } };
 	rows[0].why_not[CAPTURE_DEFERRED] = "no signal";
 	rows[1] = (struct list_row){ .vm = &secret, .os_why = "its memory is protected" };
 	for (int mode = CAPTURE_INLINE; mode < CAPTURE_NR; mode++)
@@ -97,6 +99,17 @@ static void test_reasons(void **state)
 	      "          operating system: its memory is protected\n");
 }
 
+static void test_counters(void **state)
+{
+	static const enum list_column some[] = { LIST_PID, LIST_VPMU };
+	const struct list_style style = { .columns = some, .nr_columns = ARRAY_SIZE(some) };
+
+	(void)state;
+	check(list_print_table, &style, 2, " PID VPMU\n4711 3\n   9 \n");
+	rows[0].counters.failed = 1;
+	check(list_print_table, &style, 1, " PID VPMU\n4711 3, 1 lost\n");
+}
+
 static int print_notes(FILE *out, const struct list_style *style, const struct list_row *notes,
 		       size_t nr)
 {
@@ -115,6 +128,10 @@ static void test_notes(void **state)
 	      "a \"b\": no operating system: its memory is protected\n");
 	rows[0].why_not[CAPTURE_DEFERRED] = NULL;
 	check(print_notes, NULL, 1, "");
+	rows[0].counters.failed = 2;
+	check(print_notes, NULL, 1,
+	      "\nweb\\x1b[31m: 2 of 3 counters that the guest uses are lost to the host's events: "
+	      "they stand still in the guest\n");
 }
 
 static void test_json(void **state)
@@ -137,6 +154,7 @@ static void test_json(void **state)
 	      "      \"os\": \"Linux\",\n"
 	      "      \"kernel\": \"6.1.0\",\n"
 	      "      \"protected\": null,\n"
+	      "      \"vpmu\": \"3\",\n"
 	      "      \"why_not\": [\"deferred: no signal\"]\n"
 	      "    }, {\n"
 	      "      \"name\": \"a \\\"b\\\"\",\n"
@@ -151,6 +169,7 @@ static void test_json(void **state)
 	      "      \"os\": null,\n"
 	      "      \"kernel\": null,\n"
 	      "      \"protected\": \"SEV-SNP\",\n"
+	      "      \"vpmu\": null,\n"
 	      "      \"why_not\": [\"inline: encrypted\", \"deferred: encrypted\", "
 	      "\"ptrace: encrypted\", \"operating system: its memory is protected\"]\n"
 	      "    }]\n}\n");
@@ -175,6 +194,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_table),
 		TEST(test_reasons),
+		TEST(test_counters),
 		TEST(test_notes),
 		TEST(test_json),
 		TEST(test_columns),
