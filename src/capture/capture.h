@@ -35,6 +35,9 @@ struct capture_event {
 	bool own_rate;		/* they are the event's own terms' */
 	bool exclude_host;
 	bool exclude_user, exclude_kernel;
+	/* Of one that is counted: G alone, H alone, D. */
+	bool only_guest, only_host, pinned;
+	const char *guest_why;	/* why it cannot be counted in the guest, a constant; or NULL */
 	bool tracepoint;
 	bool host_side;		/* happens in the host kernel: the sample is the guest behind it */
 	/* Of a tracepoint; the strings are the list's that it is in. */
@@ -46,6 +49,7 @@ struct capture_event {
 /* The events of a recording; all zero: none yet. */
 struct capture_events {
 	VEC(struct capture_event) list;
+	bool counting;		/* they are to be counted (src/count), not sampled: set it first */
 	size_t last;		/* what was named last begins here */
 	char wrong[CAPTURE_EVENT_NAME];	/* the event that an error is about */
 };
@@ -53,7 +57,8 @@ struct capture_events {
 /*
  * Adds what @text names in perf's syntax: cycles, cpu-clock, instructions:u, r01c2, SUBSYSTEM:NAME
  * with wildcards, PMU/TERM,…/, several of them with commas between. -ENOENT: no such event;
- * -EBADMSG: syntax; -EOPNOTSUPP: not here. *@ret_why is then a constant, or NULL.
+ * -EBADMSG: syntax; -EOPNOTSUPP: not here. *@ret_why is then a constant, or NULL. An event to be
+ * counted may be one that this host has no counter for.
  */
 int capture_events_add(struct capture_events *events, const char *text, const char **ret_why);
 

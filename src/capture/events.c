@@ -83,6 +83,12 @@ static const struct event_name *find_name(const struct event_name *names, size_t
 }
 #define FIND_NAME(names, text) find_name(names, ARRAY_SIZE(names), text)
 
+bool event_is_clock(const struct capture_event *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_CPU_CLOCK ||
+						     event->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 static int set_hardware(const char *text, struct capture_event *event)
 {
 	const struct event_name *name = FIND_NAME(hardware_events, text);
@@ -102,8 +108,7 @@ static int set_software(const char *text, struct capture_event *event)
 		return -ENOENT;
 	event->type = PERF_TYPE_SOFTWARE;
 	event->config = name->config;
-	event->host_side = name->config != PERF_COUNT_SW_CPU_CLOCK &&
-			   name->config != PERF_COUNT_SW_TASK_CLOCK;
+	event->host_side = !event_is_clock(event);
 	return 0;
 }
 
@@ -181,13 +186,48 @@ static const char *modifier_why(char letter)
 	}
 }
 
-/* Letters behind an event. G, in the guest, is what we do in any case. */
-static int set_modifiers(const char *text, struct capture_event *event, const char **ret_why)
+/* What a letter cannot mean for an event that is counted; @letters are all of its. NULL: fine. */
+static const char *counting_why(const struct capture_event *event, const char *letters)
+{
+	bool modes = strpbrk(letters, "uk");
+
+	if (modes && event_is_clock(event))
+		return "the clock of a thread does not stop by mode: leave out u and k";
+	if (modes && event->tracepoint)
+		return "a tracepoint is in the host's kernel: leave out u and k";
+	if (event->host_side && strchr(letters, 'G') && !strchr(letters, 'H'))
+		return "it happens in the host, never in guest mode: leave out G";
+	return NULL;
+}
+
+/* As with perf, G and H together are no restriction. */
+static void set_counting(const char *letters, struct capture_event *event)
+{
+	bool guest = strchr(letters, 'G'), host = strchr(letters, 'H');
+
+	event->only_guest = guest && !host;
+	event->only_host = host && !guest;
+	event->pinned = strchr(letters, 'D');
+}
+
+/*
+ * Letters behind an event. Of one that is sampled G, in the guest, is what we do in any case; one
+ * that is counted is counted in both modes.
+ */
+static int set_modifiers(const char *text, bool counting, struct capture_event *event,
+			 const char **ret_why)
 {
 	bool user = strchr(text, 'u'), kernel = strchr(text, 'k');
 
+	if (counting) {
+		*ret_why = counting_why(event, text);
+		if (*ret_why)
+			return -EOPNOTSUPP;
+		set_counting(text, event);
+	}
 	for (; *text; text++) {
-		if (strchr("ukG", *text) || (*text == 'h' && (user || kernel)))
+		if (strchr(counting ? "ukGHD" : "ukG", *text) ||
+		    (*text == 'h' && (user || kernel)))
 			continue;
 		*ret_why = modifier_why(*text);
 		if (*ret_why)
@@ -363,7 +403,7 @@ static int add_tracepoints(const struct event_source *source, const struct event
 	return err;
 }
 
-static bool is_hardware(const struct capture_event *event)
+bool event_is_hardware(const struct capture_event *event)
 {
 	return event->type != PERF_TYPE_SOFTWARE && event->type != PERF_TYPE_TRACEPOINT;
 }
@@ -393,7 +433,7 @@ static bool vpmu_is_mediated(const struct event_source *source)
  * Since Linux 7.0 -EOPNOTSUPP is also what a guest's event gets while the PMU is a VM's own
  * (mediated_pmu_account_event() in kernel/events/core.c).
  */
-static const char *no_hardware_why(int err)
+const char *event_refusal_text(int err)
 {
 	switch (err) {
 	case -ENOENT:
@@ -412,6 +452,17 @@ static const char *no_hardware_why(int err)
 	}
 }
 
+static const char why_mediated[] =
+	"the PMU is reserved for guests (mediated vPMU), and an open hardware event would keep new "
+	"ones from starting: -e cpu-clock, or a tracepoint, works";
+
+/* One that is not to be had in guests may still count in the host, and the others beside it. */
+static void check_counting(const struct event_source *source, struct capture_event *event)
+{
+	if (event_is_hardware(event) && vpmu_is_mediated(source))
+		event->guest_why = why_mediated;
+}
+
 /*
  * Whether a hardware event works here. Where the PMU is guests' own it is not even tried: an event
  * that is open keeps new VMs from starting.
@@ -422,16 +473,15 @@ static int check_event(const struct event_source *source, const struct capture_e
 	struct perf_event_attr attr;
 	int err;
 
-	if (!is_hardware(event))
+	if (!event_is_hardware(event))
 		return 0;
-	*ret_why = "the PMU is reserved for guests (mediated vPMU), and an open hardware event "
-		   "would keep new ones from starting: -e cpu-clock, or a tracepoint, works";
+	*ret_why = why_mediated;
 	if (vpmu_is_mediated(source))
 		return -EOPNOTSUPP;
 	event_fill_attr(event, &attr);
 	err = source->probe(&attr);
 	if (err)
-		*ret_why = no_hardware_why(err);
+		*ret_why = event_refusal_text(err);
 	return err;
 }
 
@@ -449,7 +499,8 @@ static int add_event(const struct event_source *source, const char *text,
 		return err;
 	snprintf(event.name, sizeof(event.name), "%s", text);
 	if (strchr(parts.head, ':')) {
-		err = set_modifiers(parts.modifiers, &event, ret_why);
+		event.tracepoint = event.host_side = true;
+		err = set_modifiers(parts.modifiers, events->counting, &event, ret_why);
 		return err ? err : add_tracepoints(source, &parts, &event, events, ret_why);
 	}
 	err = set_event(source, &parts, &event);
@@ -459,9 +510,11 @@ static int add_event(const struct event_source *source, const char *text,
 	*ret_why = text_why(err);
 	if (err)
 		return err;
-	event.exclude_host = is_hardware(&event);
-	err = set_modifiers(parts.modifiers, &event, ret_why);
-	if (!err)
+	event.exclude_host = event_is_hardware(&event);
+	err = set_modifiers(parts.modifiers, events->counting, &event, ret_why);
+	if (!err && events->counting)
+		check_counting(source, &event);
+	else if (!err)
 		err = check_event(source, &event, ret_why);
 	return err ? err : push_event(events, &event, ret_why);
 }
@@ -520,7 +573,7 @@ int events_add(const struct event_source *source, const char *text,
 	       struct capture_events *events, const char **ret_why)
 {
 	snprintf(events->wrong, sizeof(events->wrong), "%s", text);
-	*ret_why = "groups ({…}) count together, which is for perf stat: leave out the braces";
+	*ret_why = "groups ({…}) of events are not to be had here: leave out the braces";
 	if (strpbrk(text, "{}"))
 		return -EOPNOTSUPP;
 	return add_list(source, text, events, ret_why);
@@ -631,7 +684,7 @@ void event_fill_attr(const struct capture_event *event, struct perf_event_attr *
 		.disabled = 1,
 		.exclude_hv = 1,
 	};
-	if (is_hardware(event)) {
+	if (event_is_hardware(event)) {
 		ret_attr->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED |
 					PERF_FORMAT_TOTAL_TIME_RUNNING;
 		ret_attr->exclude_host = event->exclude_host;

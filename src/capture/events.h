@@ -28,6 +28,13 @@ int events_filter(const struct event_source *source, struct capture_events *even
 int events_add_default(const struct event_source *source, struct capture_events *events,
 		       const char **ret_why);
 
+/* What a hardware event's refusal by perf_event_open() with @err means here, a constant. */
+const char *event_refusal_text(int err);
+
+/* Counts time: in software, where no mode of the CPU makes a difference. */
+bool event_is_clock(const struct capture_event *event);
+bool event_is_hardware(const struct capture_event *event);
+
 /* @event as the kernel takes it, disabled, sampling. The caller adds what it wants to get. */
 void event_fill_attr(const struct capture_event *event, struct perf_event_attr *ret_attr);
 

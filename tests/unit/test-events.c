@@ -463,6 +463,50 @@ static void test_mediated(void **state)
 	assert_string_equal(event.name, "cycles");
 }
 
+/* To be counted: in both modes, with perf's letters for one of them; the PMU need not be there. */
+static void test_counting(void **state)
+{
+	struct capture_event event;
+
+	(void)state;
+	list.counting = true;
+	probe_result = -ENOENT;
+	assert_int_equal(parse("cycles", &event), 0);
+	assert_false(event.only_guest || event.only_host || event.pinned || event.guest_why);
+	assert_int_equal(parse("cycles:G", &event), 0);
+	assert_true(event.only_guest && !event.only_host);
+	assert_int_equal(parse("cycles:uHD", &event), 0);
+	assert_true(event.only_host && event.exclude_kernel && event.pinned);
+	assert_int_equal(parse("cycles:GH", &event), 0);
+	assert_false(event.only_guest || event.only_host);
+	assert_int_equal(parse("cpu/event=1/G", &event), 0);
+	assert_true(event.only_guest);
+	assert_int_equal(parse("task-clock:G", &event), 0);
+	assert_true(event.only_guest && event_is_clock(&event));
+	assert_int_equal(parse("page-faults:u", &event), 0);
+	assert_true(event.exclude_kernel && event.host_side && !event_is_clock(&event));
+	assert_int_equal(parse("kvm:kvm_exit:H", &event), 0);
+	assert_true(event.tracepoint && event.only_host);
+	assert_int_equal(parse("cycles:p", &event), -EOPNOTSUPP);
+	assert_non_null(strstr(why, "leave out p"));
+	assert_int_equal(parse("task-clock:k", &event), -EOPNOTSUPP);
+	assert_non_null(strstr(why, "leave out u and k"));
+	assert_int_equal(parse("kvm:kvm_exit:k", &event), -EOPNOTSUPP);
+	assert_non_null(strstr(why, "leave out u and k"));
+	assert_int_equal(parse("kvm:kvm_exit:G", &event), -EOPNOTSUPP);
+	assert_non_null(strstr(why, "leave out G"));
+	assert_int_equal(parse("page-faults:G", &event), -EOPNOTSUPP);
+	/* In the host they can be had, all the same. */
+	put("module/kvm_amd/parameters/enable_mediated_pmu", "Y\n");
+	assert_int_equal(parse("cycles", &event), 0);
+	assert_non_null(strstr(event.guest_why, "mediated"));
+	assert_int_equal(parse("task-clock", &event), 0);
+	assert_null(event.guest_why);
+	put("module/kvm_amd/parameters/enable_mediated_pmu", "N\n");
+	probe_result = 0;
+	list.counting = false;
+}
+
 static void test_attr(void **state)
 {
 	struct capture_event event;
@@ -518,6 +562,7 @@ int main(void)
 		cmocka_unit_test(test_pmu),	  cmocka_unit_test(test_pmu_bad),
 		cmocka_unit_test(test_format),	  cmocka_unit_test(test_default),
 		cmocka_unit_test(test_attr),	  cmocka_unit_test(test_long_name),
+		cmocka_unit_test(test_counting),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
