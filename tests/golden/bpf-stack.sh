@@ -4,7 +4,7 @@
 set -u
 . "$SRC/tests/lib/tap.sh"
 
-for object in capture host; do
+for object in capture host stat; do
 	python3 "$SRC/tests/lib/bpfstack.py" "$BUILD/src/bpf/$object.bpf.o" >"$TMPDIR/depths"
 	same "$object: stacks are found" 0 $?
 	check "$object: there are some" test -s "$TMPDIR/depths"
