@@ -22,6 +22,7 @@ static int cmd_help(int argc, char **argv);
 static const struct command commands[] = {
 	{ "list", cmd_list, "Show the KVM guests of this host" },
 	{ "record", cmd_record, "Sample guests and write a perf.data for each" },
+	{ "stat", cmd_stat, "Count events of guests, in guest mode and in host mode" },
 	{ "report", cmd_report, "Show where the time of a recording went" },
 	{ "script", cmd_script, "Print the samples of a recording, one by one or folded" },
 	{ "flamegraph", cmd_flamegraph, "Make an interactive HTML flame graph of a recording" },

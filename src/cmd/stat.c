@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* kvmprof stat: count events of guests, in guest mode and in host mode. */
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/errors.h"
+#include "base/log.h"
+#include "capture/tracepoint.h"
+#include "cmd/child.h"
+#include "cmd/commands.h"
+#include "cmd/options.h"
+#include "cmd/stat-print.h"
+#include "count/tally.h"
+#include "engine/privileges.h"
+#include "vm/vm.h"
+
+#define POLL_MS 100
+#define FOLLOW_MS 500		/* how soon a new VM or vCPU is noticed */
+#define MIN_INTERVAL_MS 10	/* as with perf stat */
+
+static const char default_events[] =
+	"task-clock,context-switches,cpu-migrations,page-faults,"
+	"cycles,instructions,branches,branch-misses";
+
+static struct {
+	u64 pid;
+	const char *vm;
+	bool all;
+	VEC(const char *) events;
+	u64 interval_ms;
+	bool summary;
+	bool per_vcpu;
+	u64 duration_ms;
+	const char *separator;
+	bool json;
+	const char *output;
+	bool append;
+	bool no_bpf;
+} opt;
+
+static int keep_event(const char *text, void *arg, const char **ret_why)
+{
+	(void)arg;
+	*ret_why = "out of memory";
+	return vec_push(&opt.events, text);
+}
+
+static const struct option_spec options[] = {
+	OPT_GROUP("Which guests"),
+	OPT_NUMBER('p', "pid", &opt.pid, 1, INT32_MAX, "PID", "the guests of this VMM process",
+		   .complete = "pid"),
+	OPT_STRING(0, "vm", &opt.vm, "NAME", "the guest of that name", .complete = "vm"),
+	OPT_FLAG('a', "all", &opt.all, "every guest, those that start later too"),
+	OPT_GROUP("What to count"),
+	OPT_CALLBACK('e', "event", keep_event, NULL, "EVENT",
+		     "perf's event syntax; may be a list, and given again; G: in the guest only, "
+		     "H: in the host only",
+		     .complete = "event"),
+	OPT_FLAG(0, "per-vcpu", &opt.per_vcpu, "each vCPU by itself"),
+	OPT_GROUP("How long"),
+	OPT_NUMBER('I', "interval-print", &opt.interval_ms, MIN_INTERVAL_MS, 86400000, "MS",
+		   "print what came in every so many milliseconds"),
+	OPT_FLAG(0, "summary", &opt.summary, "with -I the sums, too, at the end"),
+	OPT_DURATION(0, "duration", &opt.duration_ms, "end after this time"),
+	OPT_GROUP("Output"),
+	OPT_STRING('x', "field-separator", &opt.separator, "SEP",
+		   "a line for each figure, with SEP between its fields"),
+	OPT_FLAG('j', "json-output", &opt.json, "a JSON object for each figure"),
+	OPT_FILE('o', "output", &opt.output, "print into this file, not to standard error"),
+	OPT_FLAG(0, "append", &opt.append, "to what is in that file"),
+	OPT_FLAG(0, "no-bpf", &opt.no_bpf, "as on a host without BPF", .hidden = true),
+	OPT_END
+};
+
+static const struct command_spec spec = {
+	.name = "stat",
+	.usage = "[-p PID | --vm NAME | -a] [OPTIONS] [-- COMMAND…]",
+	.summary = "Count events of guests, in guest mode and in host mode",
+	.options = options,
+	.max_operands = OPERANDS_ANY,
+	.stop_at_operand = true,
+};
+
+static volatile sig_atomic_t interrupted;	/* how often */
+
+static void on_interrupt(int number)
+{
+	(void)number;
+	interrupted = MIN(interrupted + 1, 2);
+}
+
+static bool in_hurry(void)
+{
+	return interrupted > 1;
+}
+
+/* Without SA_RESTART: a signal must wake the poll. */
+static void catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_interrupt };
+
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Every event takes a descriptor for each vCPU and mode; the usual 1024 do not go far. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		log_debug("the limit of open files stays: %s", error_text(-errno));
+}
+
+static int check_options(void)
+{
+	if (!!opt.pid + !!opt.vm + opt.all > 1)
+		return options_usage_error(&spec, "-p, --vm and -a exclude each other");
+	if (opt.separator && opt.json)
+		return options_usage_error(&spec, "-x and -j exclude each other");
+	if (opt.separator && !*opt.separator)
+		return options_usage_error(&spec, "-x takes what stands between fields");
+	if (opt.append && !opt.output)
+		return options_usage_error(&spec, "--append is for -o");
+	if (opt.summary && !opt.interval_ms)
+		return options_usage_error(&spec, "--summary is for -I");
+	return STATUS_OK;
+}
+
+static int add_events(struct capture_events *events)
+{
+	const char *why = NULL;
+	int err = 0;
+
+	events->counting = true;
+	if (!opt.events.nr)
+		err = capture_events_add(events, default_events, &why);
+	for (size_t i = 0; i < opt.events.nr && !err; i++)
+		err = capture_events_add(events, opt.events.data[i], &why);
+	if (err)
+		log_error("event '%s': %s", events->wrong, why ? why : error_text(err));
+	return err;
+}
+
+/* What counting takes, and where it goes to. */
+struct session {
+	struct tally *tally;
+	struct stat_style style;
+	struct child *child;
+	FILE *out;
+	u64 started;
+};
+
+static double seconds_since(u64 start)
+{
+	return (clock_now_ns() - start) / 1e9;
+}
+
+static int print_report(struct session *session, bool interval)
+{
+	struct tally_report report;
+	int err = tally_report(session->tally, interval, opt.per_vcpu, &report);
+
+	if (err)
+		return log_error_errno(err, "cannot read the counts");
+	session->style.interval = interval;
+	err = stat_print(session->out, &session->style, &report, seconds_since(session->started));
+	tally_report_deinit(&report);
+	return err ? log_error_errno(err, "cannot print the counts") : 0;
+}
+
+/* As the first line of a list of intervals, where a person reads it. */
+static void print_interval_heading(const struct session *session)
+{
+	if (opt.interval_ms && !opt.separator && !opt.json)
+		fprintf(session->out, "#%14s %-16s %20s %20s\n", "time", "guest", "in the guest",
+			"in the host");
+}
+
+/* Until time, command, signal or the last VM ends. *@ret_child is the command's wait status. */
+static int run(struct session *session, int *ret_child)
+{
+	u64 now = clock_now_ms(), end = opt.duration_ms ? now + opt.duration_ms : UINT64_MAX;
+	u64 next_print = opt.interval_ms ? now + opt.interval_ms : UINT64_MAX;
+	u64 next_follow = now + FOLLOW_MS;
+	int err = 0;
+
+	while (!interrupted && !err && now < end && !child_ended(session->child, ret_child)) {
+		u64 next = MIN(MIN(end, next_print), MIN(next_follow, now + POLL_MS));
+
+		poll(NULL, 0, next > now ? (int)(next - now) : 0);
+		now = clock_now_ms();
+		if (now >= next_follow) {
+			err = tally_follow(session->tally);
+			next_follow = now + FOLLOW_MS;
+		}
+		if (!err && now >= next_print && now < end) {
+			err = print_report(session, true);
+			next_print += opt.interval_ms;
+		}
+	}
+	return err;
+}
+
+static void print_note(const char *text, void *arg)
+{
+	struct session *session = arg;
+
+	/* Where a program reads the figures, notes are for who started it. */
+	if (opt.separator || opt.json)
+		log_notice("%s", text);
+	else
+		stat_print_note(session->out, text);
+}
+
+static int finish(struct session *session)
+{
+	int err = 0;
+
+	if (opt.interval_ms)
+		err = print_report(session, true);
+	if (!err && (!opt.interval_ms || opt.summary))
+		err = print_report(session, false);
+	if (!err)
+		tally_notes(session->tally, print_note, session);
+	return err;
+}
+
+static int child_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int count(struct session *session, char **command)
+{
+	int err, finish_err, status = 0;
+
+	err = command[0] ? child_start(session->child) : 0;
+	if (err) {
+		log_error("cannot run %s: %s", command[0],
+			  err == -EPIPE ? "it was ended before it started" : error_text(err));
+		return STATUS_FAILURE;
+	}
+	session->started = clock_now_ns();
+	print_interval_heading(session);
+	err = run(session, &status);
+	if (err == -ESRCH) {
+		log_notice("every counted guest has ended");
+		err = 0;
+	}
+	if (err)
+		log_error_errno(err, "counting ended early");
+	finish_err = finish(session);
+	return err || finish_err ? STATUS_FAILURE : child_status(status);
+}
+
+/* Without names the numbers are shown. */
+static void load_names(struct exit_names *names)
+{
+	_cleanup_free_ char *format = NULL;
+	int err = tracepoint_format(tracefs_dir(), "kvm:kvm_exit", &format);
+
+	err = err ?: exit_names_parse(format, names);
+	if (err)
+		log_debug("no names of exits: %s", error_text(err));
+}
+
+static int count_guests(struct session *session, const struct capture_events *events,
+			char **command)
+{
+	_cleanup_(vm_host_close) struct vm_host *host = NULL;
+	_cleanup_(tally_destroy) struct tally *tally = NULL;
+	const struct tally_options tally_options = {
+		.pid = opt.pid, .name = opt.vm, .all = opt.all, .without_bpf = opt.no_bpf,
+		.events = events->list.data, .nr_events = events->list.nr,
+	};
+	const char *why = NULL;
+	int err = vm_host_open(&host, &why);
+
+	if (err) {
+		log_error("cannot look at this host's guests: %s", why ? why : error_text(err));
+		return STATUS_FAILURE;
+	}
+	err = tally_create(host, &tally_options, &tally, &why);
+	if (err == -ENOENT || err == -EEXIST)
+		log_error("%s", why);
+	else if (err)
+		log_error_errno(err, "%s", why);
+	if (err)
+		return STATUS_FAILURE;
+	err = privileges_drop();
+	if (err)
+		log_debug("privileges are kept: %s", error_text(err));
+	session->tally = tally;
+	return count(session, command);
+}
+
+/* @command, which waits, is not to have our files. */
+static int run_stat(const struct capture_events *events, FILE *out, char **command)
+{
+	struct exit_names names = { VEC_INIT };
+	struct child child = { 0 };
+	struct session session = {
+		.child = &child,
+		.out = out,
+		.style = {
+			.events = events->list.data, .nr_events = events->list.nr, .names = &names,
+			.separator = opt.separator, .json = opt.json, .per_vcpu = opt.per_vcpu,
+		},
+	};
+	int status = command[0] ? child_prepare(&child, command) : 0;
+
+	if (status) {
+		log_error_errno(status, "cannot start %s", command[0]);
+		return STATUS_FAILURE;
+	}
+	catch_signals();
+	raise_file_limit();
+	load_names(&names);
+	status = count_guests(&session, events, command);
+	child_deinit(&child, in_hurry);
+	exit_names_deinit(&names);
+	return status;
+}
+
+static int open_output(FILE **ret)
+{
+	*ret = stderr;
+	if (!opt.output)
+		return 0;
+	*ret = fopen(opt.output, opt.append ? "ae" : "we");
+	return *ret ? 0 : log_error_errno(-errno, "cannot write %s", opt.output);
+}
+
+/* A full disk shows at the latest here. */
+static int close_output(FILE *out, int status)
+{
+	bool failed = ferror(out);
+
+	if (out == stderr)
+		return status;
+	errno = 0;
+	if (!fclose(out) && !failed)
+		return status;
+	log_error("%s: %s", opt.output, errno ? error_text(errno) : "write error");
+	return status ? status : STATUS_FAILURE;
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	struct capture_events events = { .last = 0 };
+	struct operands operands;
+	FILE *out;
+	int status;
+
+	if (!options_parse(&spec, argc, argv, &operands, &status))
+		return status;
+	status = check_options();
+	if (status)
+		return status;
+	status = STATUS_FAILURE;
+	if (!add_events(&events) && !open_output(&out))
+		status = close_output(out, run_stat(&events, out, operands.args));
+	capture_events_deinit(&events);
+	vec_deinit(&opt.events);
+	return status;
+}
