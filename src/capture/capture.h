@@ -32,7 +32,7 @@ struct capture_event {
 	u64 config1, config2;
 	u64 period;		/* 0: by frequency */
 	u64 freq;		/* Hz */
-	bool own_rate;		/* they are the event's own terms' */
+	bool rated;		/* they were asked for, by the event's own terms or for all */
 	bool exclude_host;
 	bool exclude_user, exclude_kernel;
 	/* Of one that is counted: G alone, H alone, D. */
@@ -48,6 +48,9 @@ struct capture_event {
 
 /* The events of a recording; all zero: none yet. */
 struct capture_events {
+	/* How often, of those that do not say it themselves; both 0: as is usual for each. */
+	u64 period;
+	u64 freq;		/* Hz */
 	VEC(struct capture_event) list;
 	bool counting;		/* they are to be counted (src/count), not sampled: set it first */
 	size_t last;		/* what was named last begins here */

@@ -150,7 +150,7 @@ static void set_tracepoint(u64 id, struct capture_event *event)
 	event->config = id;
 	event->tracepoint = true;
 	event->host_side = true;
-	if (!event->own_rate) {
+	if (!event->rated) {
 		event->period = 1;
 		event->freq = 0;
 	}
@@ -485,10 +485,46 @@ static int check_event(const struct event_source *source, const struct capture_e
 	return err;
 }
 
+/* The kernel makes it less when it finds that sampling takes too long. */
+static u64 max_freq(const struct event_source *source)
+{
+	_cleanup_free_ char *data = NULL;
+	char path[PATH_MAX];
+	u64 freq = 0;
+
+	snprintf(path, sizeof(path), "%s/sys/kernel/perf_event_max_sample_rate", source->proc);
+	if (!file_read(AT_FDCWD, path, 32, &data, NULL))
+		freq = strtoull(data, NULL, 10);
+	return freq ? freq : UINT64_MAX;
+}
+
+/* As often as was asked for, else as the kernel allows. */
+static struct capture_event new_event(const struct event_source *source,
+				      const struct capture_events *events)
+{
+	struct capture_event event = { .period = events->period, .freq = events->freq };
+
+	event.rated = event.period || event.freq;
+	if (!event.rated)
+		event.freq = MIN(max_freq(source), (u64)EVENT_DEFAULT_FREQ);
+	return event;
+}
+
+/* Of what perf_event_open() would only say that it is invalid. */
+static int check_freq(const struct event_source *source, const struct capture_event *event,
+		      const char **ret_why)
+{
+	if (event->period || event->freq <= max_freq(source))
+		return 0;
+	*ret_why = "more samples a second than kernel.perf_event_max_sample_rate allows: "
+		   "ask for fewer (-F), or for one every so many events (-c)";
+	return -EINVAL;
+}
+
 static int add_event(const struct event_source *source, const char *text,
 		     struct capture_events *events, const char **ret_why)
 {
-	struct capture_event event = { .freq = EVENT_DEFAULT_FREQ };
+	struct capture_event event = new_event(source, events);
 	struct event_text parts;
 	int err = split_event(source, text, &parts);
 
@@ -512,10 +548,12 @@ static int add_event(const struct event_source *source, const char *text,
 		return err;
 	event.exclude_host = event_is_hardware(&event);
 	err = set_modifiers(parts.modifiers, events->counting, &event, ret_why);
-	if (!err && events->counting)
+	if (!err && events->counting) {
 		check_counting(source, &event);
-	else if (!err)
-		err = check_event(source, &event, ret_why);
+	} else {
+		err = err ?: check_freq(source, &event, ret_why);
+		err = err ?: check_event(source, &event, ret_why);
+	}
 	return err ? err : push_event(events, &event, ret_why);
 }
 
@@ -615,8 +653,10 @@ int events_filter(const struct event_source *source, struct capture_events *even
 int events_add_default(const struct event_source *source, struct capture_events *events,
 		       const char **ret_why)
 {
-	struct capture_event event = { .freq = EVENT_DEFAULT_FREQ };
-	int err = set_default(source, &event, ret_why);
+	struct capture_event event = new_event(source, events);
+	int err = check_freq(source, &event, ret_why);
+
+	err = err ?: set_default(source, &event, ret_why);
 
 	return err ? err : push_event(events, &event, ret_why);
 }
@@ -636,6 +676,7 @@ static struct event_source host_source(void)
 	return (struct event_source){
 		.sysfs = "/sys",
 		.tracefs = tracefs_dir(),
+		.proc = "/proc",
 		.probe = probe_event,
 		.check_filter = trace_filter_check,
 	};

@@ -13,6 +13,7 @@
 struct event_source {
 	const char *sysfs;	/* "/sys" */
 	const char *tracefs;	/* "/sys/kernel/tracing" */
+	const char *proc;	/* "/proc" */
 	/* 0, or the errno of perf_event_open() for @attr. */
 	int (*probe)(const struct perf_event_attr *attr);
 	/* trace_filter_check() */

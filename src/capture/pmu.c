@@ -123,7 +123,7 @@ static int set_rate(struct capture_event *event, const char *name, u64 value)
 		return -EBADMSG;
 	event->period = period ? value : 0;
 	event->freq = period ? 0 : value;
-	event->own_rate = true;
+	event->rated = true;
 	return 0;
 }
 

@@ -19,7 +19,6 @@
 #include "symbols/cache-admin.h"
 #include "vm/absence.h"
 
-#define DEFAULT_HZ 997		/* prime: does not beat with what guests do at round rates */
 #define MAX_HZ 100000
 #define DEFAULT_CACHE_SIZE (2ULL << 30)
 #define MIN_COUNTED_PERCENT 95
@@ -303,22 +302,9 @@ static int add_events(struct capture_events *events, const char **ret_why)
 	if (err || events->list.nr)
 		return err;
 	err = capture_events_add_default(events, ret_why);
-	return err ? log_error_errno(err, "no event") : 0;
-}
-
-/* How often, for those that do not say it themselves. */
-static void set_rates(struct capture_events *events)
-{
-	vec_for_each(&events->list, event) {
-		if (event->own_rate)
-			continue;
-		if (opt.freq || opt.period) {
-			event->freq = opt.freq;
-			event->period = opt.period;
-		} else if (!event->tracepoint) {
-			event->freq = DEFAULT_HZ;
-		}
-	}
+	if (err)
+		log_error("no event: %s", *ret_why ?: error_text(err));
+	return err;
 }
 
 /* The options borrow from @events. */
@@ -328,10 +314,11 @@ static int fill_capture(struct capture_options *capture, struct capture_events *
 	int err;
 
 	*ret_event_why = "asked for";
+	events->freq = opt.freq;
+	events->period = opt.period;
 	err = add_events(events, ret_event_why);
 	if (err)
 		return err;
-	set_rates(events);
 	*capture = (struct capture_options){
 		.mode = (enum capture_mode)opt.mode,
 		.events = events->list.data,

@@ -39,7 +39,8 @@ static int fake_check(const char *tracefs, const char *name, u64 id, const char 
 }
 
 static struct event_source source = {
-	.sysfs = root, .tracefs = root, .probe = fake_probe, .check_filter = fake_check,
+	.sysfs = root, .tracefs = root, .proc = root, .probe = fake_probe,
+	.check_filter = fake_check,
 };
 
 #define FORMAT "name: some\nformat:\n"
@@ -302,22 +303,66 @@ static void test_terms(void **state)
 	(void)state;
 	assert_int_equal(parse("cycles/period=1000,name=mine/u", &event), 0);
 	assert_string_equal(event.name, "mine");
-	assert_true(event.period == 1000 && event.own_rate && event.exclude_kernel);
+	assert_true(event.period == 1000 && event.rated && event.exclude_kernel);
 	assert_int_equal(event.config, PERF_COUNT_HW_CPU_CYCLES);
 	assert_int_equal(parse("cpu-clock/freq=49/", &event), 0);
 	assert_string_equal(event.name, "cpu-clock/freq=49/");
-	assert_true(event.freq == 49 && !event.period && event.own_rate);
+	assert_true(event.freq == 49 && !event.period && event.rated);
 	assert_int_equal(parse("kvm:kvm_exit/name=exits,freq=10/", &event), 0);
 	assert_string_equal(event.name, "exits");
 	assert_int_equal(event.config, 1234);
 	assert_true(event.freq == 10 && !event.period);
 	assert_int_equal(parse("cycles", &event), 0);
-	assert_false(event.own_rate);
+	assert_false(event.rated);
 	assert_int_equal(parse("cpu-clock/period=0/", &event), -EBADMSG);
 	assert_int_equal(parse("cpu-clock/name=/", &event), -EBADMSG);
 	assert_int_equal(parse("cpu-clock/event=1/", &event), -ENOENT);
 	assert_int_equal(parse("cpu-clock/config=1/", &event), -ENOENT);
 	assert_int_equal(parse("nosuch/period=1/", &event), -ENOENT);
+}
+
+/* What is tried is what is asked for: a host may refuse the usual rate and take that. */
+static void test_rates(void **state)
+{
+	struct capture_event event;
+
+	(void)state;
+	list.freq = 49;
+	assert_int_equal(parse("cycles", &event), 0);
+	assert_true(event.freq == 49 && !event.period);
+	assert_true(probed.freq && probed.sample_freq == 49);
+	assert_int_equal(parse("kvm:kvm_exit", &event), 0);
+	assert_true(event.freq == 49 && !event.period);
+	assert_int_equal(parse("cycles/period=7/", &event), 0);
+	assert_true(event.period == 7 && !event.freq);
+	list.freq = 0;
+	list.period = 5000;
+	assert_int_equal(parse("cycles", &event), 0);
+	assert_true(!probed.freq && probed.sample_period == 5000);
+	assert_int_equal(parse("cycles/freq=7/", &event), 0);
+	assert_true(event.freq == 7 && !event.period);
+	list.period = 0;
+}
+
+/* The usual rate gives way to the kernel's limit, one that was asked for does not. */
+static void test_max_rate(void **state)
+{
+	struct capture_event event;
+
+	(void)state;
+	put("sys/kernel/perf_event_max_sample_rate", "500\n");
+	assert_int_equal(parse("cycles", &event), 0);
+	assert_true(event.freq == 500 && probed.sample_freq == 500);
+	assert_int_equal(parse("cpu-clock/freq=501/", &event), -EINVAL);
+	assert_non_null(strstr(why, "max_sample_rate"));
+	assert_int_equal(parse("cpu-clock/freq=500/", &event), 0);
+	assert_int_equal(parse("cpu-clock/period=10/", &event), 0);
+	list.freq = 501;
+	capture_events_deinit(&list);
+	assert_int_equal(events_add_default(&source, &list, &why), -EINVAL);
+	assert_non_null(strstr(why, "max_sample_rate"));
+	list.freq = 0;
+	put("sys/kernel/perf_event_max_sample_rate", "100000\n");
 }
 
 static void test_host_side(void **state)
@@ -557,6 +602,8 @@ int main(void)
 		cmocka_unit_test(test_refused_modifiers),
 		cmocka_unit_test(test_lists),	  cmocka_unit_test(test_many),
 		cmocka_unit_test(test_wildcards), cmocka_unit_test(test_terms),
+		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_max_rate),
 		cmocka_unit_test(test_filters),
 		cmocka_unit_test(test_probe),	  cmocka_unit_test(test_mediated),
 		cmocka_unit_test(test_pmu),	  cmocka_unit_test(test_pmu_bad),
