@@ -22,7 +22,8 @@ static struct {
 static void print_more(void)
 {
 	printf("\nWith CHECKs, their names in the first column, only those, and the exit status\n"
-	       "is whether all of them work. Without, whether recording works in some mode.\n");
+	       "is whether all of them work. Without, whether recording works in some mode.\n"
+	       "The output of `kvmprof selfcheck` belongs into every report of a problem.\n");
 }
 
 static const struct option_spec options[] = {

@@ -104,7 +104,7 @@ if command -v perf >/dev/null &&
 			awk '{ s += $1 } END { printf "%d", s }')" \
 		"$(paths stock.html | sed -n '1s/ .*//p')"
 else
-	skip 'a file of stock perf' 'perf cannot record here'
+	skip 'a file of stock perf' "$(why perf.cpu-clock 'perf cannot record here')"
 fi
 
 tap_done

@@ -40,7 +40,7 @@ END
 cc -O1 -g -fno-omit-frame-pointer -fno-optimize-sibling-calls -o program source.c ||
 	skip_all "no compiler"
 perf record -q -g -e cpu-clock:u -F 997 -o data -- ./program >perf.log 2>&1 ||
-	skip_all "perf cannot record: $(head -n 1 perf.log)"
+	skip_all "$(why perf.cpu-clock "perf cannot record: $(head -n 1 perf.log)")"
 
 # perf 6.1 looks for inlined functions only where it unwinds by DWARF itself; it asks addr2line, and so
 # do we: for each address the names, innermost first, without the function that is really called.

@@ -90,7 +90,7 @@ if perf record -q -e cpu-clock -F 500 --call-graph dwarf,1024 -o dwarf.data -- \
 			"1 kvmprof: $stacks samples carry copies of the user stack"
 	done
 else
-	skip 'copies of stacks' 'perf cannot record them here'
+	skip 'copies of stacks' "$(why perf.cpu-clock 'perf cannot record them here')"
 fi
 "$KVMPROF" report -i chains.data >/dev/null 2>chains.err
 same 'not a word of them without' 0 "$(grep -c 'user stack' chains.err)"

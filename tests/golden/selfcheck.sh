@@ -9,8 +9,8 @@ HOME=$TMPDIR
 export HOME
 unset XDG_CACHE_HOME DEBUGINFOD_URLS
 
-# works CHECK: true, false or null, as the JSON has it
-works() {
+# answer CHECK: true, false or null, as the JSON has it
+answer() {
 	python3 -c 'import json, sys
 checks = {c["check"]: c for c in json.load(open("out.json"))["checks"]}
 print(json.dumps(checks[sys.argv[1]]["works"]))' "$1"
@@ -21,7 +21,7 @@ code=0
 json_code=0
 "$KVMPROF" selfcheck -j >out.json 2>>err || json_code=$?
 same 'the same status in both forms' "$code" "$json_code"
-same 'the status is whether recording works' "$(works record)" \
+same 'the status is whether recording works' "$(answer record)" \
 	"$([ "$code" = 0 ] && echo true || echo false)"
 same 'nothing beside' '' "$(cat err)"
 same 'the columns' 'CHECK WORKS DETAIL' "$(head -n 1 table | tr -s ' ' | sed 's/ $//')"
@@ -31,17 +31,17 @@ for c in json.load(open("out.json"))["checks"]: print(c["check"])' | grep -v '^g
 same 'each has something to say' '' "$(awk 'NR > 1 && NF < 3' table)"
 same 'each works, or not, or neither' '' "$(awk 'NR > 1 && $2 !~ /^(yes|no|-)$/' table)"
 
-if [ "$(works kvm)" = true ]; then
+if [ "$(answer kvm)" = true ]; then
 	skip 'without KVM' 'there is KVM here'
 else
 	same 'without KVM recording does not work' 1 "$code"
 	contains 'with what to do' "$(grep '^kvm ' table)" 'KVM'
 fi
-[ -e /dev/kvm ] || same 'what cannot be tried is neither' null "$(works kvm.registers)"
-same 'the symbols would go below the home' true "$(works symbols.cache)"
-same 'servers are not asked for' null "$(works symbols.debuginfod)"
+[ -e /dev/kvm ] || same 'what cannot be tried is neither' null "$(answer kvm.registers)"
+same 'the symbols would go below the home' true "$(answer symbols.cache)"
+same 'servers are not asked for' null "$(answer symbols.debuginfod)"
 
-got=$(works process.memory)
+got=$(answer process.memory)
 code=0
 "$KVMPROF" selfcheck -n process.memory >one || code=$?
 same 'one check: its status' "$([ "$got" = true ] && echo 0 || echo 1)" "$code"

@@ -183,8 +183,8 @@ mediated() {
 
 # Where there is hardware.
 hardware() {
-	if ! why=$("$KVMPROF" selfcheck -n perf.cycles 2>&1); then
-		skip 'hardware cycles' "$why"
+	if ! works perf.cycles; then
+		skip 'hardware cycles' "$tap_why"
 		return
 	fi
 	"$KVMPROF" record --vm one -e cycles:u,cycles:k --duration 3 -o cycles.data >cycles.err 2>&1

@@ -10,7 +10,7 @@ perf_record() {
 	perf_file=$1
 	shift
 	perf record -q -o "$perf_file" "$@" -- "$BUILD/bench/deepcalls" 0.5 >perf.log 2>&1 ||
-		skip_all "perf cannot record: $(head -n 1 perf.log)"
+		skip_all "$(why perf.cpu-clock "perf cannot record: $(head -n 1 perf.log)")"
 }
 
 command -v perf >/dev/null || skip_all "no perf"

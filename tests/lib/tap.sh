@@ -98,6 +98,20 @@ $tap_output"
 	fi
 }
 
+# works CHECK: whether it works on this host, by `kvmprof selfcheck`; if not, $tap_why is what that says
+works() {
+	tap_why=$("$KVMPROF" selfcheck -n "$1" 2>&1)
+}
+
+# why CHECK ELSE: for a skip: why CHECK does not work here, or, when it does, what ELSE has failed
+why() {
+	if works "$1"; then
+		echo "$2"
+	else
+		echo "$tap_why"
+	fi
+}
+
 # The plan; the exit status says whether all passed.
 tap_done() {
 	echo "1..$tap_nr"

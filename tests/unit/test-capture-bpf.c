@@ -23,6 +23,7 @@
 #include "bpf/shared.h"
 #include "bpf/shot.h"
 #include "build-shot.h"
+#include "works.h"
 
 #include "capture.skel.h"
 
@@ -31,16 +32,6 @@
 #pragma GCC diagnostic ignored "-Wattributes"
 #include "bpf/host-types.h"
 #pragma GCC diagnostic pop
-
-static bool bpf_works(void)
-{
-	int has = libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL);
-
-	if (has > 0)
-		return true;
-	print_message("not permitted to use BPF, or it lacks bpf_loop (Linux 5.17): %d\n", has);
-	return false;
-}
 
 /* The object's own BTF in the place of the kernel's: KVM's types are there in any case. */
 static struct capture_bpf *open_programs(void)
@@ -66,7 +57,7 @@ static struct capture_bpf *open_programs(void)
 static void test_all_load(void **state)
 {
 	(void)state;
-	if (!bpf_works())
+	if (!works("bpf.loop"))
 		skip();
 	for (u32 amd = 0; amd <= 1; amd++) {
 		struct capture_bpf *skel = open_programs();
@@ -156,7 +147,7 @@ static void test_pending(void **state)
 	struct capture_bpf *skel;
 
 	(void)state;
-	if (!bpf_works())
+	if (!works("bpf.loop"))
 		skip();
 	skel = open_programs();
 	assert_int_equal(capture_bpf__load(skel), 0);
@@ -264,7 +255,7 @@ static void test_several_pending(void **state)
 	int map;
 
 	(void)state;
-	if (!bpf_works())
+	if (!works("bpf.loop"))
 		skip();
 	skel = open_programs();
 	skel->rodata->nr_events = NR_EVENTS;
@@ -307,7 +298,7 @@ static void test_ring_share(void **state)
 	int vcpu;
 
 	(void)state;
-	if (!bpf_works())
+	if (!works("bpf.loop"))
 		skip();
 	skel = open_programs();
 	bpf_map__set_max_entries(skel->maps.ring, 1 << 16);
@@ -469,7 +460,7 @@ static void test_same_record(void **state)
 	struct vcpu_regs user;
 
 	(void)state;
-	if (!bpf_works())
+	if (!works("bpf.loop"))
 		skip();
 	both_init(both);
 	user = both->build.regs;
