@@ -71,6 +71,18 @@ runs_on tool "tool"
 start strange mystery '--kick ends'
 same "strange: listed" "mystery" "$(listed strange | tr -d ' ')"
 pid=$(cat "$("$lab" guest dir strange)/pid")
+# A manager of machines, such as libvirt, has it in a control group of its own.
+machine=$TMPDIR/cgroup/machine.slice/'machine-qemu\x2d3\x2dweb.scope'/libvirt
+mkdir "$TMPDIR/cgroup"
+mount -t cgroup2 none "$TMPDIR/cgroup"
+mkdir -p "$machine/emulator"
+echo "$pid" >"$machine/emulator/cgroup.procs"
+same "strange: its machine's name" "$pid web" "$("$KVMPROF" list -n -o pid,name | tr -s ' ' |
+	sed 's/^ //')"
+umount "$TMPDIR/cgroup"
+"$KVMPROF" record --vm web -F 299 --duration 3 -o "$TMPDIR/perf.data" >"$TMPDIR/said" 2>&1
+same "strange, by its machine's name: record ends well" 0 $?
+recorded "$TMPDIR/said" web 100 "strange, by its machine's name"
 status "strange, deferred: refused" 1 "$KVMPROF" record -p "$pid" --capture deferred --duration 1 \
 	-o "$TMPDIR/perf.data"
 contains "it names the option" "$tap_output" "--kick-signal"
@@ -119,6 +131,7 @@ for _ in $(seq 80); do
 	sleep 0.1
 done
 check "jail: the guest runs on" test "$(grep -c 'work cputree' "$TMPDIR/jail.log")" -gt "$before"
-kill "$jailer"
+# The jailer itself waits for it with SIGTERM blocked, and process 1 of a namespace ignores that.
+kill -KILL "$pid"
 wait "$jailer" 2>/dev/null
 tap_done

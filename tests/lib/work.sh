@@ -41,3 +41,21 @@ recorded() {
 		fail "$4: at least $3 samples, ${5:-95} % complete" "$guests_seen"
 	fi
 }
+
+# qemu NAME QEMU-ARGUMENTS [OPTION…]: such a guest of 256M, of kernel 6.1
+qemu() {
+	qemu_name=$1 qemu_args=$2
+	shift 2
+	check "$qemu_name starts" "$lab" guest start "$qemu_name" --kernel 6.1 --qemu "$qemu_args" \
+		--append pci=lastbus=0 --workload 'cputree-fp --report 1' --workload forkexec-fp "$@"
+}
+
+# backend KIND,OPTIONS: for qemu(): its 256M are of that kind
+backend() {
+	echo "-object memory-backend-$1,id=ram,size=256M -machine memory-backend=ram"
+}
+
+# qmp GUEST COMMAND [ARGUMENTS]: prints the answer
+qmp() {
+	"$lab" guest qmp "$1" "{\"execute\":\"$2\",\"arguments\":{${3-}}}"
+}
