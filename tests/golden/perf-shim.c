@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * For LD_PRELOAD: perf_event_open() of hardware events answers with the error number in SHIM_ERRNO
- * (none: it goes on to the kernel); each is noted in the file SHIM_LOG. With SHIM_FAKE it is a
- * cpu-clock that answers, and says that it had the counter half of the time.
+ * (none: it goes on to the kernel), but for the first SHIM_PASS of them; each is noted in the file
+ * SHIM_LOG. With SHIM_FAKE it is a cpu-clock that answers, and says that it had the counter half of
+ * the time.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,6 +17,8 @@
 static int refuse(const struct perf_event_attr *attr)
 {
 	const char *log = getenv("SHIM_LOG"), *answer = getenv("SHIM_ERRNO");
+	const char *pass = getenv("SHIM_PASS");
+	static int nr;
 	FILE *file;
 
 	if (attr->type == PERF_TYPE_SOFTWARE || attr->type == PERF_TYPE_TRACEPOINT)
@@ -25,7 +28,7 @@ static int refuse(const struct perf_event_attr *attr)
 		fprintf(file, "type %u config %llu\n", attr->type, attr->config);
 		fclose(file);
 	}
-	return answer ? atoi(answer) : 0;
+	return answer && nr++ >= (pass ? atoi(pass) : 0) ? atoi(answer) : 0;
 }
 
 static long fake(long (*next)(long number, ...), const long *args)

@@ -139,12 +139,26 @@ bad_filters() {
 		"$(find /sys/kernel/tracing/instances -name 'kvmprof*' 2>/dev/null)"
 }
 
+# Others have the counters: at once, or after we have asked whether there are any.
+contention() {
+	export SHIM_ERRNO=16
+	LD_PRELOAD=$PWD/shim.so "$KVMPROF" record --vm one --duration 1 -o taken.data >taken.err 2>&1
+	same 'counters that are taken: recording goes on' 0 $?
+	contains 'with cpu-clock, and says why' "$(cat taken.err)" \
+		'event cpu-clock at 997 Hz (the hardware counters are taken)'
+	status 'hardware is refused' 1 env LD_PRELOAD="$PWD/shim.so" "$KVMPROF" record --vm one \
+		-e cycles -o out.data
+	contains 'with the reason' "$tap_output" "event 'cycles': the hardware counters are taken"
+	status 'taken meanwhile: refused' 1 env LD_PRELOAD="$PWD/shim.so" SHIM_FAKE=1 SHIM_PASS=1 \
+		"$KVMPROF" record --vm one -e cycles:u -o out.data
+	contains 'with the kernel'"'"'s reason' "$tap_output" 'Device or resource busy'
+	same 'in one line' 1 "$(printf '%s\n' "$tap_output" | wc -l)"
+	same 'and no file' '' "$(find . -name 'out.data*')"
+	unset SHIM_ERRNO
+}
+
 # A kernel whose PMU is the guests': the parameter, and every hardware event that is opened is noted.
 mediated() {
-	cc -O1 -shared -fPIC -o shim.so "$SRC/tests/golden/perf-shim.c" -ldl 2>cc.err || {
-		skip 'a mediated vPMU' 'no compiler'
-		return
-	}
 	cp -r /sys/module/kvm_amd/parameters parameters 2>/dev/null
 	echo Y >parameters/enable_mediated_pmu
 	mount --bind parameters /sys/module/kvm_amd/parameters || {
@@ -208,6 +222,11 @@ for mode in inline deferred ptrace; do
 done
 bad_filters
 hardware
-mediated
+if cc -O1 -shared -fPIC -o shim.so "$SRC/tests/golden/perf-shim.c" -ldl 2>cc.err; then
+	contention
+	mediated
+else
+	skip 'counters that are taken, a mediated vPMU' 'no compiler'
+fi
 "$lab" guest stop one
 tap_done
