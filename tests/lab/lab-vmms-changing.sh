@@ -22,7 +22,8 @@ for mode in inline deferred; do
 	inline)
 		free=$(qmp changing query-hotpluggable-cpus | python3 -c '
 import json, sys
-free = next(cpu for cpu in json.load(sys.stdin)["return"] if "qom-path" not in cpu)
+free = min((cpu for cpu in json.load(sys.stdin)["return"] if "qom-path" not in cpu),
+           key=lambda cpu: sorted(cpu["props"].items()))
 print(json.dumps({"driver": free["type"], "id": "more", **free["props"]})[1:-1])')
 		check "a vCPU is plugged" qmp changing device_add "$free"
 		check "memory is made" qmp changing object-add \
