@@ -297,9 +297,10 @@ size_t elf_file_nr_symbols(const struct elf_file *file)
 	return nr_entries(file->symtab) + nr_entries(file->dynsym);
 }
 
+/* Nothing is inside wherever it is said to be: linkers put .bss that lies alone behind the end. */
 static bool is_inside(const struct elf_file *file, u64 offset, u64 size)
 {
-	return offset <= file->size && size <= file->size - offset;
+	return !size || (offset <= file->size && size <= file->size - offset);
 }
 
 /* libelf takes a table that is cut off for none. */

@@ -166,6 +166,29 @@ static void test_files(void **state)
 	expect_bytes(dir, "usr/bin/_./x/abcdef0000000000000000000000000000000000/elf", &file);
 }
 
+/* A segment that has nothing in the file may be said to be behind its end. */
+static void test_empty_segment(void **state)
+{
+	static const struct build_elf_load loads[] = {
+		{ 0x400000, 0, 0x100, 0x100 },
+		{ 0x41fff0, 0x90000, 0, 0x150 },
+		{ 0x420000, 0x90000, 1, 1 },
+	};
+	_cleanup_(symcache_destroy) struct symcache *cache = NULL;
+
+	assert_int_equal(symcache_create(*state, &cache), 0);
+	for (size_t nr = 3; nr >= 2; nr--) {
+		const struct build_elf spec = {
+			.type = ET_DYN, .build_id = id, .loads = loads, .nr_loads = nr,
+		};
+		_cleanup_strbuf_ struct strbuf file = STRBUF_INIT;
+
+		build_elf(&spec, &file);
+		assert_int_equal(symcache_add_file(cache, &id, SYMCACHE_ELF, "/x", file.data,
+						   file.len), nr == 3 ? -EBADMSG : 0);
+	}
+}
+
 /* Not an object, another's build id, and the beginnings of one. */
 static void test_bad_files(void **state)
 {
@@ -327,6 +350,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bad_kallsyms, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_module, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_empty_segment, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_files, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_paths, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_dangling_link, setup, teardown),
