@@ -38,7 +38,7 @@ share() {
 		# shellcheck disable=SC2046 # numbers
 		set -- "$1" "$2" $(counts "$pid" cycles:G cycles:H cycles:GH)
 		shares="$shares $((1000 * $3 / $5))"
-		near "$1: cycles of guest and host are those of both" 1000 "$((1000 * ($3 + $4) / $5))" 1
+		near "$1: cycles of guest and host are those of both" 1000 "$((1000 * ($3 + $4) / $5))" 10
 		clock=$(clock "$pid")
 		set -- "$1" "$2"
 	done

