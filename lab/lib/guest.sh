@@ -128,13 +128,20 @@ guest_check() {
 		die "--hotplug is not available in an arm64 lab host"
 }
 
-# guest_machine: prints QEMU and its machine, one word a line. The kernel's own console is the first
-# serial line, `output` the second.
+# file_is_elf FILE
+file_is_elf() {
+	[ "$(od -A n -t x1 -N 4 "$1" | tr -d ' ')" = 7f454c46 ]
+}
+
+# guest_machine KERNEL: prints QEMU and its machine, one word a line. The kernel's own console is the
+# first serial line, `output` the second. qboot starts Linux faster than SeaBIOS does, but under KVM
+# no ELF file: it takes them for multiboot images.
 guest_machine() {
 	case $LAB_ARCH in
 	amd64)
-		printf '%s\n' qemu-system-x86_64 -machine q35,accel=kvm -bios qboot.rom \
+		printf '%s\n' qemu-system-x86_64 -machine q35,accel=kvm \
 			-serial chardev:console -serial chardev:output
+		file_is_elf "$1" || printf '%s\n' -bios qboot.rom
 		;;
 	*)
 		printf '%s\n' qemu-system-aarch64 -machine virt,accel=kvm,gic-version=3 \
@@ -258,7 +265,7 @@ guest_launch() {
 		append="console=ttyAMA0 $append"
 	fi
 	[ ! -e "$LAB_STATE/guest-append" ] || append="$(cat "$LAB_STATE/guest-append") $append"
-	mapfile -t machine < <(guest_machine)
+	mapfile -t machine < <(guest_machine "$vmlinuz")
 	read -ra extra <<<"${opt[qemu]-}"
 	# With -daemonize, QEMU's errors reach its log only when there is a trace file, too.
 	"${machine[@]}" -name "$name,debug-threads=on" -cpu "${opt[cpu]-host}" -smp "$smp" -m "$mem" \
