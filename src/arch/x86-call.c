@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Call instructions of x86-64, seen from behind. In 64-bit mode there are two near calls: E8 rel32
- * and FF /2; the far ones (FF /3; 9A does not exist there) push a frame that no unwinder here
- * knows. Encodings: Intel SDM volume 2A, CALL and tables 2-2 and 2-3.
+ * Call instructions of x86, seen from behind. In 64-bit mode there are two near calls: E8 rel32 and
+ * FF /2. Programs of 32 bits enter other segments by far ones: FF /3 through memory is known here.
+ * What it pushes first is CS, so that from below a frame looks the same. Encodings: Intel SDM
+ * volume 2A, CALL and tables 2-2 and 2-3.
  */
 #include "arch/x86-call.h"
 
 #define CALL_REL32_SIZE 5
+#define NEAR 2		/* of FF */
+#define FAR 3
 
 /* Bytes of FF, ModRM, SIB and displacement, as ModRM and the byte after it (@sib) ask for. */
 static unsigned int indirect_size(u8 modrm, u8 sib)
@@ -25,12 +28,14 @@ static unsigned int indirect_size(u8 modrm, u8 sib)
 	return size + (mod == 1 ? 1 : 4);
 }
 
-static bool indirect_ends_at(const u8 *end, unsigned int size)
+/* FF /@reg of @size bytes. */
+static bool indirect_ends_at(const u8 *end, unsigned int size, u8 reg)
 {
 	const u8 *insn = end - size;
 	u8 sib = size > 2 ? insn[2] : 0;
 
-	return insn[0] == 0xff && ((insn[1] >> 3) & 7) == 2 && indirect_size(insn[1], sib) == size;
+	return insn[0] == 0xff && ((insn[1] >> 3) & 7) == reg &&
+	       indirect_size(insn[1], sib) == size;
 }
 
 bool x86_call_ends_at(const u8 *before, size_t n)
@@ -40,7 +45,19 @@ bool x86_call_ends_at(const u8 *before, size_t n)
 	if (n >= CALL_REL32_SIZE && end[-CALL_REL32_SIZE] == 0xe8)
 		return true;
 	for (unsigned int size = 2; size <= MIN(n, X86_CALL_MAX); size++) {
-		if (indirect_ends_at(end, size))
+		if (indirect_ends_at(end, size, NEAR))
+			return true;
+	}
+	return false;
+}
+
+bool x86_far_call_ends_at(const u8 *before, size_t n)
+{
+	const u8 *end = before + n;
+
+	for (unsigned int size = 2; size <= MIN(n, X86_CALL_MAX); size++) {
+		/* Not by a register, which could not hold it. */
+		if (indirect_ends_at(end, size, FAR) && end[1 - (int)size] >> 6 != 3)
 			return true;
 	}
 	return false;

@@ -17,4 +17,7 @@
  */
 bool x86_call_ends_at(const u8 *before, size_t n);
 
+/* The same of a far call through memory, as 32-bit programs may have. */
+bool x86_far_call_ends_at(const u8 *before, size_t n);
+
 #endif

@@ -45,6 +45,9 @@ enum x86_pt_regs_slot {
 #define X86_USER_DS 0x2b
 #define X86_USER_CS 0x33
 
+/* Of a selector: it is one of the LDT's, whose code has 16 or 32 bits. SDM volume 3, 3.4.2. */
+#define X86_SELECTOR_LDT 4
+
 /*
  * Privilege level of the code that a saved CS belongs to. Only the lower 16 bits are CS: FRED
  * (6.9) keeps more of its own above.
@@ -52,6 +55,18 @@ enum x86_pt_regs_slot {
 static inline unsigned int x86_cs_cpl(u64 cs)
 {
 	return cs & 3;
+}
+
+/* Under a 64-bit kernel: whether the user's code was that of a 32-bit program. */
+static inline bool x86_cs_is_32(u64 cs)
+{
+	return (u16)cs == X86_USER32_CS || cs & X86_SELECTOR_LDT;
+}
+
+/* A saved address of user code as a linear one. */
+static inline u64 x86_linear_pc(const struct vcpu_regs *regs, u64 cs, u64 ip)
+{
+	return cs & X86_SELECTOR_LDT ? (u32)(ip + regs->x86.cs_base) : ip;
 }
 
 #endif

@@ -76,6 +76,7 @@ static __always_inline void regs_set_save(struct vcpu_regs *regs, const struct v
 	regs->x86.kernel_gs_base = save->kernel_gs_base;
 	regs->x86.fs_base = save->fs.base;
 	regs->x86.gdt_base = save->gdtr.base;
+	regs->x86.ldt_base = save->ldtr.base;
 	regs->bits = regs_code_bits(save->efer, save->cs.attrib & VMCB_ATTRIB_L,
 				    save->cs.attrib & VMCB_ATTRIB_DB);
 	if (regs->bits != 64) {

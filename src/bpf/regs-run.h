@@ -46,6 +46,7 @@ static inline void regs_set_kvm_sregs(struct vcpu_regs *regs, const struct kvm_s
 	regs->x86.gs_base = kvm->gs.base;
 	regs->x86.fs_base = kvm->fs.base;
 	regs->x86.gdt_base = kvm->gdt.base;
+	regs->x86.ldt_base = kvm->ldt.base;
 	regs->bits = regs_code_bits(kvm->efer, kvm->cs.l, kvm->cs.db);
 	if (regs->bits != 64) {
 		regs->x86.cs_base = kvm->cs.base;

@@ -49,19 +49,46 @@ SHOT_INLINE void shot_set_user(struct shot *shot, u64 pc, u64 sp, u64 fp, u8 wor
 	shot->word = word;
 }
 
+#define SHOT_SELECTOR_LDT 4	/* SDM volume 3, 3.4.2 */
+
+/*
+ * User code that a selector of the LDT leads to (modify_ldt()): of 16 or 32 bits, in a segment that
+ * may begin anywhere. Makes .wire.user_pc linear, and notes where it begins for what the stack has.
+ */
+SHOT_INLINE int shot_add_code_base(struct shot *shot, u32 cs)
+{
+	u64 at, entry, base;
+	int stop;
+
+	if (!(cs & SHOT_SELECTOR_LDT))
+		return 0;
+	at = shot->wire.regs.x86.ldt_base + (cs & 0xfff8);
+	stop = shot_read(shot, shot->kernel_word == 8 ? at : shot_extend(at), 8, SHOT_VIEW_KERNEL);
+	if (stop) {
+		shot->wire.user_pc = 0;
+		return stop;
+	}
+	entry = *(const u64 *)shot_bytes(shot);
+	base = SHOT_GDT_BASE_LOW(entry) | SHOT_GDT_BASE_HIGH(entry) << 24;
+	shot->wire.regs.x86.cs_base = base;
+	shot->wire.user_pc = (u32)(shot->wire.user_pc + base);
+	return 0;
+}
+
 /* From the pt_regs that have been read; 0 or why not. */
 SHOT_INLINE int shot_set_user_pt_regs(struct shot *shot, int with_bp)
 {
 	const struct shot_pt_regs *regs = shot_bytes(shot);
-	u8 word = (u16)regs->hw.cs == SHOT_USER32_CS ? 4 : 8;
+	u32 cs = (u16)regs->hw.cs;
+	u8 word = cs == SHOT_USER32_CS || cs & SHOT_SELECTOR_LDT ? 4 : 8;
 
-	if ((regs->hw.cs & 3) != 3)
+	if ((cs & 3) != 3)
 		return STOP_BAD_POINTER;
 	if (shot_is_exec(regs->orig_ax, word))
 		shot->flags |= SHOT_F_EXEC;
 	shot_set_user(shot, regs->hw.ip, regs->hw.sp,
 		      with_bp ? regs->bp : shot->wire.regs.gpr[X86_RBP], word);
-	return 0;
+	return shot_add_code_base(shot, cs);
 }
 
 /* The same of i386. */
@@ -75,6 +102,7 @@ SHOT_INLINE int shot_find_user_regs_i386(struct shot *shot, const struct shot_vm
 {
 	const struct shot_pt_regs_i386 *regs;
 	u64 top;
+	u32 cs;
 	int stop;
 
 	if (!(shot->wire.flags & WIRE_F_TASK))
@@ -88,8 +116,9 @@ SHOT_INLINE int shot_find_user_regs_i386(struct shot *shot, const struct shot_vm
 		return STOP_BAD_POINTER;
 	if (shot_is_exec(regs->orig_ax, 4))
 		shot->flags |= SHOT_F_EXEC;
+	cs = (u16)regs->cs;
 	shot_set_user(shot, regs->ip, regs->sp, regs->bp, 4);
-	return 0;
+	return shot_add_code_base(shot, cs);
 }
 
 /*

@@ -49,7 +49,8 @@ void callcheck_destroy(struct callcheck *check)
 static bool is_call(const struct mmu_space *space, const u8 *before, size_t n)
 {
 	return space->arch == VCPU_ARCH_ARM64 ? arm64_call_ends_at(before, n) :
-						x86_call_ends_at(before, n);
+						x86_call_ends_at(before, n) ||
+						x86_far_call_ends_at(before, n);
 }
 
 /*

@@ -48,9 +48,14 @@ struct x86_system_regs {
 	u64 gs_base;
 	u64 kernel_gs_base;	/* the one that SWAPGS would bring */
 	u64 fs_base;
-	u64 cs_base;		/* non-zero only outside long mode */
+	/*
+	 * Of code of 16 and 32 bits: where its segment begins. In a sample of the kernel's that of
+	 * the user's code below it, where it is in the LDT.
+	 */
+	u64 cs_base;
 	u64 ss_base;
 	u64 gdt_base;
+	u64 ldt_base;
 };
 
 struct arm64_system_regs {

@@ -19,6 +19,7 @@
 
 #include <string.h>
 
+#include "arch/x86-regs.h"
 #include "unwind/walk-private.h"
 
 #define WORD sizeof(u32)
@@ -157,7 +158,7 @@ static void take_user(struct walk *w, const u32 *regs)
 
 	w->end->user_regs = true;
 	user->is_32 = true;
-	user->pc = regs[REGS_IP];
+	user->pc = x86_linear_pc(&w->sample->wire->regs, regs[REGS_CS], regs[REGS_IP]);
 	user->known = USER_ALL_GPRS;
 	memset(user->gpr, 0, sizeof(user->gpr));
 	user->gpr[X86_RAX] = regs[REGS_AX];

@@ -226,8 +226,8 @@ static enum stop_reason enter_interrupted(struct walk *w, const struct cfi_row *
 
 	if (x86_cs_cpl(cs) == 3) {
 		w->end->user_regs = true;
-		w->end->user.is_32 = (u16)cs == X86_USER32_CS;
-		w->end->user.pc = pc;
+		w->end->user.is_32 = x86_cs_is_32(cs);
+		w->end->user.pc = x86_linear_pc(&w->sample->wire->regs, cs, pc);
 		memcpy(w->end->user.gpr, w->gpr, sizeof(w->gpr));
 		w->end->user.gpr[X86_RSP] = sp;
 		w->end->user.known = w->known | 1U << X86_RSP;

@@ -75,23 +75,52 @@ static u64 walked_ip(const struct wire_sample *wire, u64 ip)
 	return wire->regs.arch == VCPU_ARCH_ARM64 ? arm64_strip(ip, wire->regs.arm64.tcr) : ip;
 }
 
+/* x86: where the user's code segment begins, if it is none at 0; return addresses are offsets. */
+static u32 user_code_base(const struct wire_sample *wire)
+{
+	return wire->regs.arch == VCPU_ARCH_X86_64 ? wire->regs.x86.cs_base : 0;
+}
+
+static int check_call(const struct unwinder *unwinder, u64 ip)
+{
+	const struct unwind_ops *ops = unwinder->ops;
+
+	return ops->check_call ? ops->check_call(unwinder->ctx, GVA(ip), true) : 0;
+}
+
+/*
+ * What check_call() says of *@ip, which is made linear. Callers that are seen to be in another
+ * segment than *@base's, and those above them, are in the one at 0.
+ */
+static int check_walked(const struct unwinder *unwinder, u64 *ip, u32 *base)
+{
+	u64 linear = *base ? (u32)(*ip + *base) : *ip;
+	int err = check_call(unwinder, linear);
+
+	if (*base && err && check_call(unwinder, *ip) == 0) {
+		*base = 0;
+		return 0;
+	}
+	*ip = linear;
+	return err;
+}
+
 /* Those that capture walked, from number @first on. */
 static enum stop_reason add_user_frames(const struct unwinder *unwinder,
 					const struct sample *sample, u32 first,
 					struct chain *chain)
 {
-	const struct unwind_ops *ops = unwinder->ops;
 	const struct wire_sample *wire = sample->wire;
+	u32 base = user_code_base(wire);
 
 	for (unsigned int i = first; i < wire->nr_user_frames; i++) {
 		u64 ip = walked_ip(wire, sample->user_frames[i]);
 		u8 flags = FRAME_F_RETURN;
-		int err = 0;
+		int err;
 
 		if (chain->nr == max_frames(unwinder))
 			return STOP_DEPTH;
-		if (ops->check_call)
-			err = ops->check_call(unwinder->ctx, GVA(ip), true);
+		err = check_walked(unwinder, &ip, &base);
 		if (err == -EBADMSG || (ip >> 63 && !(wire->flags & WIRE_F_FLAT)))
 			return STOP_BAD_RETURN;
 		if (err)

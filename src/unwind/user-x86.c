@@ -22,9 +22,10 @@
 #define SIGCONTEXT_NR 17
 #define SIGCONTEXT_IP 16
 
-/* That of i386, 4 bytes each: segments, general registers, the trap's number and error, ip. */
-#define SIGCONTEXT_32_NR 15
+/* That of i386, 4 bytes each: segments, general registers, the trap's number and error, ip, cs. */
+#define SIGCONTEXT_32_NR 16
 #define SIGCONTEXT_32_IP 14
+#define SIGCONTEXT_32_CS 15
 
 /* What lies between a handler's frame and what it interrupted: AMX's state has 11 KiB. */
 #define SIGNAL_FRAME_MAX 16384
@@ -43,6 +44,7 @@ struct user_walk {
 	u8 flags;		/* enum frame_flags of pc */
 	bool outermost;		/* pc has no caller, whatever its rule */
 	bool is_32;
+	u32 code_base;		/* of pc's segment: return addresses in it are offsets */
 	u8 word;		/* bytes on the stack */
 	u64 top;		/* addresses are below */
 	u64 below;		/* as many addresses at the upper end are valid, too */
@@ -82,8 +84,10 @@ void user_x86_load_gprs(const u64 *pt_regs, u64 *gpr)
 /* With the address and stack pointer that capture found. */
 static bool is_captured(const struct wire_sample *wire, const u64 *pt_regs)
 {
-	return pt_regs[X86_PT_RIP] == wire->user_pc && pt_regs[X86_PT_RSP] == wire->user_sp &&
-	       x86_cs_cpl(pt_regs[X86_PT_CS]) == 3;
+	u64 cs = pt_regs[X86_PT_CS];
+
+	return x86_linear_pc(&wire->regs, cs, pt_regs[X86_PT_RIP]) == wire->user_pc &&
+	       pt_regs[X86_PT_RSP] == wire->user_sp && x86_cs_cpl(cs) == 3;
 }
 
 /*
@@ -107,7 +111,7 @@ bool user_x86_find_pt_regs(const struct sample *sample, struct user_regs *ret)
 				continue;
 			ret->pc = wire->user_pc;
 			ret->known = USER_ALL_GPRS;
-			ret->is_32 = (u16)pt_regs[X86_PT_CS] == X86_USER32_CS;
+			ret->is_32 = x86_cs_is_32(pt_regs[X86_PT_CS]);
 			user_x86_load_gprs(pt_regs, ret->gpr);
 			return true;
 		}
@@ -232,10 +236,37 @@ static bool is_user_text(const struct user_walk *w, u64 addr)
 	return addr >= FIRST_PAGE && !is_beyond(w, addr);
 }
 
-static enum stop_reason check_return(const struct user_walk *w, u64 ra, u8 *ret_flags)
+static enum stop_reason check_linear(const struct user_walk *w, u64 ra, u8 *ret_flags)
 {
 	return is_user_text(w, ra) ? walk_check_user_return(w->unwinder, ra, ret_flags) :
 	       STOP_BAD_RETURN;
+}
+
+/*
+ * Makes *@ra linear. A caller that is seen to be in another segment, which one of the LDT is
+ * entered from, is in the one at 0.
+ */
+static enum stop_reason check_return(struct user_walk *w, u64 *ra, u8 *ret_flags)
+{
+	enum stop_reason stop;
+	u64 linear;
+	u8 flags;
+
+	if (likely(!w->code_base))
+		return check_linear(w, *ra, ret_flags);
+	linear = (u32)(*ra + w->code_base);
+	stop = check_linear(w, linear, ret_flags);
+	if (stop == STOP_NONE && *ret_flags == FRAME_F_RETURN) {
+		*ra = linear;
+		return STOP_NONE;
+	}
+	if (check_linear(w, *ra, &flags) == STOP_NONE && flags == FRAME_F_RETURN) {
+		w->code_base = 0;
+		*ret_flags = flags;
+		return STOP_NONE;
+	}
+	*ra = linear;
+	return stop;
 }
 
 static void set_pc(struct user_walk *w, u64 pc, u8 flags)
@@ -382,12 +413,12 @@ static bool is_context_start(const struct user_walk *w, const struct caller *cal
 	       row.cfa.reg == X86_RSP && row.cfa.offset == sizeof(u64);
 }
 
-static enum stop_reason check_call_return(struct user_walk *w, const struct caller *caller, u64 ra,
-					  u8 *ret_flags)
+static enum stop_reason check_call_return(struct user_walk *w, const struct caller *caller,
+					  u64 *ra, u8 *ret_flags)
 {
 	enum stop_reason stop = check_return(w, ra, ret_flags);
 
-	if (stop != STOP_BAD_RETURN || !is_context_start(w, caller, ra))
+	if (stop != STOP_BAD_RETURN || !is_context_start(w, caller, *ra))
 		return stop;
 	w->outermost = true;
 	*ret_flags = FRAME_F_INTERRUPTED;
@@ -412,7 +443,7 @@ static enum stop_reason step_call(struct user_walk *w, const struct cfi_row *row
 	if (is_outermost(w, &caller, ra))
 		return STOP_COMPLETE;
 	if (!row->interrupted)
-		stop = check_call_return(w, &caller, ra, &flags);
+		stop = check_call_return(w, &caller, &ra, &flags);
 	else
 		stop = is_user_text(w, ra) ? return_to_sp(w, cfa) : STOP_BAD_RETURN;
 	if (stop != STOP_NONE)
@@ -447,6 +478,9 @@ static enum stop_reason read_sigcontext(const struct user_walk *w, u64 at, u64 *
 		stop = read_words(w, at, words, SIGCONTEXT_NR);
 	if (stop != STOP_NONE)
 		return stop;
+	/* Where that segment begins was not looked up. */
+	if (w->is_32 && words[SIGCONTEXT_32_CS] & X86_SELECTOR_LDT)
+		return STOP_UNSUPPORTED;
 	for (size_t i = 0; i < nr; i++)
 		gpr[order[i]] = words[w->is_32 ? SIGCONTEXT_32_FIRST + i : i];
 	*ret_ip = words[w->is_32 ? SIGCONTEXT_32_IP : SIGCONTEXT_IP];
@@ -472,6 +506,7 @@ static enum stop_reason step_sigcontext(struct user_walk *w, const struct cfi_ro
 		return stop;
 	memcpy(w->gpr, gpr, sizeof(w->gpr));
 	w->known = USER_ALL_GPRS;
+	w->code_base = 0;
 	set_pc(w, ip, FRAME_F_INTERRUPTED);
 	return STOP_NONE;
 }
@@ -498,7 +533,7 @@ static enum stop_reason step_frame_pointer(struct user_walk *w)
 	if (stop != STOP_NONE && stop != STOP_BAD_POINTER && !w->exact &&
 	    bp - sp < FRAME_POINTER_REACH)
 		return stop;
-	if (stop != STOP_NONE || check_return(w, frame[1], &flags) != STOP_NONE ||
+	if (stop != STOP_NONE || check_return(w, &frame[1], &flags) != STOP_NONE ||
 	    flags != FRAME_F_RETURN)
 		return STOP_NO_RULE;
 	w->gpr[X86_RSP] = bp + 2 * w->word;
@@ -586,6 +621,7 @@ enum stop_reason unwind_user_x86(const struct unwinder *unwinder, const struct s
 
 	w.is_32 = regs->is_32;
 	w.word = w.is_32 ? sizeof(u32) : sizeof(u64);
+	w.code_base = w.is_32 ? sample->wire->regs.x86.cs_base : 0;
 	w.top = w.is_32 ? USER_TOP_32 : USER_TOP;
 	w.below = sample->wire->flags & WIRE_F_FLAT && !w.is_32 ? FLAT_BELOW : 0;
 	w.stack = find_stack(sample);

@@ -742,6 +742,34 @@ static void test_stack_loop(void **state)
 	assert_int_equal(sample.wire->nr_stacks, 3);
 }
 
+#define LDT (BUILD_SHOT_DIRECT + 0xfc00)
+
+/* Code in a segment of the LDT: of 32 bits, and an offset in what the kernel has of it. */
+static void test_ldt_code(void **state)
+{
+	u64 top = BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES, base = 0x87123000;
+	struct sample sample;
+
+	(void)state;
+	set(LDT + 8, (base & 0xffffff) << 16 | base >> 24 << 56 | 0xcffaULL << 40);
+	build_shot_hw_frame(&build, top, 0xf, 0x401888, BUILD_SHOT_FIRST_FRAME - 16);
+	build_shot_enter_kernel(&build, top - 0x400);
+	build.regs.x86.ldt_base = LDT;
+	sample = take();
+	assert_int_equal(sample.wire->user_pc, 0x401888 + base);
+	assert_int_equal(sample.wire->regs.x86.cs_base, base);
+	/* Without the table nothing is said of that code. */
+	build.regs.x86.ldt_base = 0;
+	sample = take();
+	assert_int_equal(sample.wire->user_pc, 0);
+	/* The kernel's own 32-bit programs are in no such segment. */
+	build_shot_hw_frame(&build, top, 0x23, 0x401888, BUILD_SHOT_FIRST_FRAME - 16);
+	build.regs.x86.ldt_base = LDT;
+	sample = take();
+	assert_int_equal(sample.wire->user_pc, 0x401888);
+	assert_int_equal(sample.wire->regs.x86.cs_base, 0);
+}
+
 static void test_entry_stack(void **state)
 {
 	u64 end = BUILD_SHOT_ENTRY + SHOT_PAGE;
@@ -1176,7 +1204,7 @@ int main(void)
 		TEST(stack_loop),      TEST(entry_stack),	TEST(syscall_edge),
 		TEST(unknown_stack),   TEST(stack_hole),	TEST(kthread),
 		TEST(no_user_regs),    TEST(unknown_kernel),	TEST(percpu_base),
-		TEST(flat),
+		TEST(flat),	       TEST(ldt_code),
 		TEST(task_fault),      TEST(page_table_isolation), TEST(changed),
 		TEST(accessed),	       TEST(many_slots),	TEST(large_page),
 		TEST(no_walk),	       TEST(every_failure),	TEST(switched_mm),

@@ -311,7 +311,7 @@ static void push_32(struct build_stack *stack, u32 low, u32 high)
  */
 static void test_32_bit(void **state)
 {
-	u32 context[16] = { 0 };	/* behind one word, see FN_SIGRETURN_32 */
+	u32 context[18] = { 0 };	/* behind one word, see FN_SIGRETURN_32 */
 	struct vcpu_regs *regs;
 	struct world w;
 
@@ -333,10 +333,58 @@ static void test_32_bit(void **state)
 	assert_chain(&w,
 		     IPS(PC(FN_SIGRETURN_32), PC(FN_FRAME_32), RETURN(FN_EDI_32), RETURN(FN_START)),
 		     STOP_COMPLETE);
+	/* In a segment of the LDT: its beginning is not known. */
+	build_stack_poke(&w.stack, w.stack.sp + 4 * 16, 7);
+	sample_at(&w, PC(FN_SIGRETURN_32), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT)->bits = 32;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_SIGRETURN_32)), STOP_UNSUPPORTED);
 	/* All of it is nonsense above 4 GiB. */
 	regs->gpr[X86_RSP] |= 1ULL << 32;
 	unwind(&w);
 	assert_chain(&w, IPS(PC(FN_SIGRETURN_32)), STOP_BAD_POINTER);
+	world_deinit(&w);
+}
+
+#define CODE_BASE 0x123010	/* no offset in it is a good return address, see check_call() */
+
+/* Offsets in a code segment, and above it, where that was entered, what is in the one at 0. */
+static void test_segment(void **state)
+{
+	struct vcpu_regs *regs;
+	struct world w;
+	u32 outer, inner;
+
+	(void)state;
+	world_init(&w);
+	build_stack_init(&w.stack, STACK_TOP_32);
+	push_32(&w.stack, 0, RETURN(FN_START));
+	outer = build_stack_push(&w.stack, 0x5555 | RETURN(FN_NO_ROW) << 32);
+	inner = build_stack_push(&w.stack, outer | (RETURN(FN_FRAME_32) - CODE_BASE) << 32);
+	build_stack_locals(&w.stack, 1);
+	regs = sample_at(&w, PC(FN_FRAME_32), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	regs->bits = 32;
+	regs->x86.cs_base = CODE_BASE;
+	regs->gpr[X86_RBP] = inner;
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_FRAME_32), RETURN(FN_FRAME_32), RETURN(FN_NO_ROW)),
+		     STOP_NO_RULE);
+	/* Without rules: by frame pointers, and as capture walked. */
+	regs->pc = PC(FN_NO_ROW);
+	unwind(&w);
+	assert_int_equal(w.chain.frames[1].ip, RETURN(FN_FRAME_32));
+	assert_int_equal(w.chain.frames[2].ip, RETURN(FN_NO_ROW));
+	w.ops.find_user_row = NULL;
+	regs = sample_at(&w, PC(FN_FRAME_32), WIRE_MAX_STACK_BYTES, STOP_NOT_PRESENT);
+	regs->bits = 32;
+	regs->x86.cs_base = CODE_BASE;
+	w.sample.wire.nr_user_frames = 0;
+	strbuf_deinit(&w.sample.frames);
+	build_sample_frame(&w.sample, RETURN(FN_FRAME_32) - CODE_BASE);
+	build_sample_frame(&w.sample, RETURN(FN_NO_ROW));
+	build_sample_frame(&w.sample, RETURN(FN_START));
+	unwind(&w);
+	assert_chain(&w, IPS(PC(FN_FRAME_32), RETURN(FN_FRAME_32), RETURN(FN_NO_ROW),
+			     RETURN(FN_START)), STOP_COMPLETE);
 	world_deinit(&w);
 }
 
@@ -1432,6 +1480,7 @@ int main(void)
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_signal),
 		cmocka_unit_test(test_32_bit),
+		cmocka_unit_test(test_segment),
 		cmocka_unit_test(test_signal_stack),
 		cmocka_unit_test(test_signal_stack_inside),
 		cmocka_unit_test(test_signal_circle),

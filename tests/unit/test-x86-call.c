@@ -69,6 +69,41 @@ static bool ends_call(const struct bytes *bytes)
 	return x86_call_ends_at(buf, sizeof(buf));
 }
 
+static bool ends_far_call(const struct bytes *bytes)
+{
+	u8 buf[16];
+
+	memset(buf, NOP, sizeof(buf));
+	memcpy(buf + sizeof(buf) - bytes->n, bytes->data, bytes->n);
+	return x86_far_call_ends_at(buf, sizeof(buf));
+}
+
+static const struct bytes far_calls[] = {
+	{ 2, { 0xff, 0x18 } },					/* lcall *(%eax) */
+	{ 3, { 0xff, 0x5d, 0xf8 } },				/* lcall *-8(%ebp) */
+	{ 3, { 0xff, 0x1c, 0x24 } },				/* lcall *(%esp) */
+	{ 6, { 0xff, 0x1d, 0x00, 0x10, 0x00, 0x00 } },		/* lcall *0x1000 */
+	{ 7, { 0xff, 0x9c, 0x24, 0x00, 0x01, 0x00, 0x00 } },	/* lcall *0x100(%esp) */
+};
+
+static const struct bytes no_far_calls[] = {
+	{ 2, { 0xff, 0xd8 } },					/* by a register: none */
+	{ 2, { 0xff, 0x10 } },					/* call *(%eax) */
+	{ 5, { 0xe8, 0x11, 0x22, 0x33, 0x44 } },		/* call foo */
+	{ 5, { 0xff, 0x1d, 0x00, 0x10, 0x00 } },		/* displacement cut short */
+};
+
+static void test_far(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(far_calls); i++)
+		assert_true(ends_far_call(&far_calls[i]));
+	for (size_t i = 0; i < ARRAY_SIZE(no_far_calls); i++)
+		assert_false(ends_far_call(&no_far_calls[i]));
+	for (size_t n = 0; n < 2; n++)
+		assert_false(x86_far_call_ends_at((const u8 *)"\xff\x18" + n, 2 - n - 1));
+}
+
 static void test_known(void **state)
 {
 	(void)state;
@@ -181,6 +216,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known),
+		cmocka_unit_test(test_far),
 		cmocka_unit_test(test_all_indirect),
 		cmocka_unit_test(test_short),
 	};
