@@ -1,9 +1,9 @@
 #!/bin/sh
-# lab: outside timeout=2400 slow
+# lab: outside timeout=3600 slow
 # SPDX-License-Identifier: GPL-2.0-only
-# Unusual x86 guests: 32-bit programs under a 64-bit kernel, page-table isolation, five-level tables,
-# and kernels of i386 with and without PAE. Environment: X86_GUESTS, those to take; X86_KEEP, a
-# folder to keep everything in. doc/guests.md has the table.
+# Unusual x86 guests: 32-bit programs under a 64-bit kernel, without and with libc, page-table
+# isolation, five-level tables, and kernels of i386 with and without PAE. Environment: X86_GUESTS,
+# those to take; X86_KEEP, a folder to keep everything in. doc/guests.md has the table.
 set -u
 . "$SRC/tests/lib/tap.sh"
 . "$SRC/tests/lib/chains.sh"
@@ -11,13 +11,12 @@ set -u
 
 keep=${X86_KEEP:-$TMPDIR/x86}
 
-# check_guest NAME HOST-OPTIONS WORDS GUEST-OPTION…
-check_guest() {
+# record_guest NAME HOST-OPTIONS WORDS GUEST-OPTION…
+record_guest() {
 	label=$1
 	out=$keep/$1
-	shift
-	cpu=$1
-	shift
+	cpu=$2
+	shift 2
 	# shellcheck disable=SC2086 # an option and its value, or nothing
 	recorded x86.data --kernel 6.12 --timeout 300 $cpu -- \
 		"$SRC/tests/lab/guests-x86-host" "$@" || return
@@ -25,6 +24,11 @@ check_guest() {
 	cat "$out/said"
 	"$KVMPROF" script -F +stop,+symoff -i "$out/x86.data" --buildid-dir "$out/debug" \
 		--symbol-sources cache >"$out/script"
+}
+
+# check_guest …: the same
+check_guest() {
+	record_guest "$@" || return
 	chains account "$out/said" --label "$label" --min-samples 2000
 	chains complete "$out/script" --label "$label, all" --sigmas 0 --min-samples 300
 	chains user "$out/script" --label "$label, 32 bits, frame pointers" \
@@ -32,6 +36,11 @@ check_guest() {
 	chains shares "$out/script" --label "$label" --comm cputree-32-fp \
 		--binary "$BUILD/lab/workloads/cputree-32-fp" --want alpha=50,beta=30,gamma=20 \
 		--min-samples 300
+	chains user "$out/script" --label "$label, in a segment" --comm segments-32-fp \
+		--min-samples 300
+	chains shares "$out/script" --label "$label, in a segment" --comm segments-32-fp \
+		--binary "$BUILD/lab/workloads/segments-32-fp" --want inside=60,outside=40 \
+		--min-samples 100
 	chains names "$out/script" --label "$label" \
 		--comms cputree-32-fp,syscalls-32-fp,faults-32-fp,recurse-32-fp,signals-32-nofp,red-1
 }
@@ -42,10 +51,24 @@ check_rules() {
 		--min-samples 300
 }
 
-for guest in ${X86_GUESTS:-compat pti la57 686-pae 686}; do
+# check_libc …: the same. libc sorts by a program's function, asks the kernel and the vDSO.
+check_libc() {
+	record_guest "$@" || return
+	chains account "$out/said" --label "$label" --min-samples 2000
+	chains user "$out/script" --label "$label" --comm libc-32 --min-samples 1000 --end _start
+	chains paths "$out/script" --label "$label" --comm libc-32 \
+		--path '_start>main>sort_all>qsort.*>compare' \
+		--path 'main>ask_kernel>getppid.*>__kernel_vsyscall>.*sys_getppid' \
+		--path 'main>look_at_clock>.*clock_gettime.*>__vdso_clock_gettime.*'
+	chains names "$out/script" --label "$label" --comms libc-32
+}
+
+for guest in ${X86_GUESTS:-compat libc pti pti-6.12 la57 686-pae 686}; do
 	case $guest in
 	compat) check_guest "32-bit programs" "" 64 --kernel 6.1 ;;
+	libc) check_libc "32-bit program with libc" "" libc --kernel 6.1 ;;
 	pti) check_guest "page-table isolation" "" 64 --kernel 6.1 --append pti=on ;;
+	pti-6.12) check_guest "page-table isolation, 6.12" "" 64 --kernel 6.12 --append pti=on ;;
 	la57) check_guest "five levels" "--cpu +la57" 64 --kernel 6.1 ;;
 	686*)
 		if "$SRC/lab/lab" kernel "$guest" >"$TMPDIR/fetched" 2>&1; then
@@ -57,7 +80,7 @@ for guest in ${X86_GUESTS:-compat pti la57 686-pae 686}; do
 	*) fail "guest $guest" "not known" ;;
 	esac
 	case $guest in
-	686*) ;;
+	686* | libc) ;;
 	*) [ ! -e "$out/x86.data" ] || check_rules ;;
 	esac
 	[ ! -e "$TMPDIR/chains" ] || chains_judge
