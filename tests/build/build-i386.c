@@ -129,7 +129,7 @@ static void add_kallsyms(struct build_i386 *g)
 {
 	static const struct build_kallsyms_format format = {
 		.addressing = KALLSYMS_BASE, .marker_size = 4, .long_lengths = true, .align = 4,
-		.narrow_base = true,
+		.narrow_base = true, .max_tokens = 8,
 	};
 	const u64 start = BUILD_I386_HIGH | BUILD_I386_TEXT;
 	struct build_ksym symbols[BUILD_I386_FUNCTIONS + 2] = {
