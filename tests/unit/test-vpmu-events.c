@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "vpmu/events.h"
+
+#define BOTH (SELECT_USER | SELECT_KERNEL)
+
+static enum vpmu_arch_event meaning(enum vpmu_vendor vendor, uint64_t select)
+{
+	struct vpmu_event event;
+
+	event_from_select(vendor, select, 0xff, 0, &event);
+	return event.arch;
+}
+
+/* SDM vol. 3, table of pre-defined architectural events; AMD's PPRs. */
+static void test_meaning(void **state)
+{
+	static const uint16_t intel[] = { 0x003c, 0x00c0, 0x013c, 0x4f2e, 0x412e, 0x00c4, 0x00c5,
+		0x01a4 };
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(intel); i++)
+		assert_int_equal(meaning(VPMU_INTEL, intel[i] | BOTH), i);
+	assert_int_equal(meaning(VPMU_AMD, 0x76), VPMU_EVENT_CYCLES);
+	assert_int_equal(meaning(VPMU_AMD, 0xc0), VPMU_EVENT_INSTRUCTIONS);
+	assert_int_equal(meaning(VPMU_AMD, 0xc2), VPMU_EVENT_BRANCHES);
+	assert_int_equal(meaning(VPMU_AMD, 0xc3), VPMU_EVENT_BRANCH_MISSES);
+	assert_int_equal(meaning(VPMU_AMD, 0x3c), VPMU_EVENT_RAW);
+	assert_int_equal(meaning(VPMU_INTEL, 0x76), VPMU_EVENT_RAW);
+	assert_int_equal(meaning(VPMU_AMD, 0x1000000c0), VPMU_EVENT_RAW);
+	assert_int_equal(meaning(VPMU_INTEL, 0x0300), VPMU_EVENT_RAW);
+}
+
+/* With a modifier it is another thing; what else is in the register is not. */
+static void test_modifiers(void **state)
+{
+	static const uint64_t other[] = { SELECT_EDGE, SELECT_INVERT, 1ULL << 24, SELECT_ANY };
+	static const uint64_t same[] = { SELECT_INT, SELECT_ENABLE, SELECT_PIN };
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(other); i++)
+		assert_int_equal(meaning(VPMU_INTEL, 0x3c | other[i]), VPMU_EVENT_RAW);
+	for (unsigned int i = 0; i < ARRAY_SIZE(same); i++)
+		assert_int_equal(meaning(VPMU_INTEL, 0x3c | same[i]), VPMU_EVENT_CYCLES);
+}
+
+static void test_not_available(void **state)
+{
+	struct vpmu_event event;
+
+	(void)state;
+	event_from_select(VPMU_INTEL, 0xc4 | SELECT_KERNEL, 0xff & ~(1U << VPMU_EVENT_BRANCHES), 3,
+			  &event);
+	assert_int_equal(event.arch, VPMU_EVENT_RAW);
+	assert_int_equal(event.raw, 0xc4);
+	assert_int_equal(event.slot, 3);
+	assert_true(event.kernel);
+	assert_false(event.user);
+}
+
+static int to_perf(enum vpmu_vendor guest, uint64_t select, enum vpmu_vendor host, bool raw,
+		   uint64_t *ret)
+{
+	struct vpmu_event event;
+
+	event_from_select(guest, select, 0xff, 0, &event);
+	return event_to_perf(&event, host, raw, ret);
+}
+
+static void test_to_perf(void **state)
+{
+	uint64_t config;
+
+	(void)state;
+	assert_int_equal(to_perf(VPMU_INTEL, 0x3c | BOTH, VPMU_AMD, false, &config), 0);
+	assert_int_equal(config, 0x76);
+	assert_int_equal(to_perf(VPMU_AMD, 0xc2, VPMU_INTEL, false, &config), 0);
+	assert_int_equal(config, 0xc4);
+	assert_int_equal(to_perf(VPMU_INTEL, 0x4f2e, VPMU_INTEL, false, &config), 0);
+	assert_int_equal(config, 0x4f2e);
+	/* AMD's cache events are those of another cache. */
+	assert_int_equal(to_perf(VPMU_INTEL, 0x4f2e, VPMU_AMD, true, &config), -EOPNOTSUPP);
+	assert_int_equal(to_perf(VPMU_INTEL, 0x013c, VPMU_AMD, true, &config), -EOPNOTSUPP);
+	/* Raw: to the same vendor, when that is wished for. */
+	assert_int_equal(to_perf(VPMU_AMD, 0x1000001d1 | SELECT_EDGE, VPMU_AMD, true, &config), 0);
+	assert_int_equal(config, 0x1000001d1 | SELECT_EDGE);
+	assert_int_equal(to_perf(VPMU_AMD, 0x1d1, VPMU_AMD, false, &config), -EOPNOTSUPP);
+	assert_int_equal(to_perf(VPMU_AMD, 0x1d1, VPMU_INTEL, true, &config), -EOPNOTSUPP);
+	/* The other thread of the core is not the guest's. */
+	assert_int_equal(to_perf(VPMU_INTEL, 0x3c | SELECT_ANY, VPMU_INTEL, true, &config),
+		-EOPNOTSUPP);
+}
+
+static void test_fixed(void **state)
+{
+	static const uint16_t intel[] = { 0x00c0, 0x003c, 0x0300, 0x0400 };
+	struct vpmu_event event;
+	uint64_t config;
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(intel); i++) {
+		event_from_fixed(i, 0xb, &event);
+		assert_true(event.fixed && event.user && event.kernel);
+		assert_int_equal(event.slot, VPMU_FIXED_SLOT + i);
+		assert_int_equal(event_to_perf(&event, VPMU_INTEL, false, &config), 0);
+		assert_int_equal(config, intel[i]);
+		assert_int_equal(event_to_perf(&event, VPMU_AMD, true, &config),
+				 i < 2 ? 0 : -EOPNOTSUPP);
+	}
+	event_from_fixed(0, 1, &event);
+	assert_true(event.kernel && !event.user);
+	event_from_fixed(0, 2 | 4, &event);
+	assert_true(event.user && !event.kernel);
+	assert_int_equal(event.arch, VPMU_EVENT_RAW);
+	assert_int_equal(event_to_perf(&event, VPMU_INTEL, true, &config), -EOPNOTSUPP);
+	event_from_fixed(4, 3, &event);
+	assert_int_equal(event_to_perf(&event, VPMU_INTEL, true, &config), -EOPNOTSUPP);
+}
+
+static void test_equal(void **state)
+{
+	struct vpmu_event a, b;
+
+	(void)state;
+	event_from_select(VPMU_INTEL, 0x3c | BOTH, 0xff, 1, &a);
+	b = a;
+	assert_true(event_equal(&a, &b));
+	b.user = false;
+	assert_false(event_equal(&a, &b));
+	event_from_select(VPMU_INTEL, 0x3c | BOTH | SELECT_INT | SELECT_ENABLE, 0xff, 1, &b);
+	assert_true(event_equal(&a, &b));
+	event_from_select(VPMU_INTEL, 0x3c | BOTH, 0xff, 2, &b);
+	assert_false(event_equal(&a, &b));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_meaning),
+		cmocka_unit_test(test_modifiers),
+		cmocka_unit_test(test_not_available),
+		cmocka_unit_test(test_to_perf),
+		cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_equal),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
