@@ -3,7 +3,12 @@
 #ifndef VMM_CPUID_H
 #define VMM_CPUID_H
 
-/* Sets it for the vCPU with APIC id @id; each is a package of its own. Negative errno. */
-int cpuid_set(int kvm_fd, int vcpu_fd, unsigned int id);
+struct vpmu_vm;
+
+/*
+ * Sets it for the vCPU with APIC id @id; each is a package of its own. With the PMU @pmu; NULL:
+ * with what KVM says of one. Negative errno.
+ */
+int cpuid_set(int kvm_fd, int vcpu_fd, unsigned int id, const struct vpmu_vm *pmu);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "boot.h"
 #include "mptable.h"
+#include "pmu.h"
 #include "ram.h"
 #include "vcpu.h"
 
@@ -35,10 +36,15 @@ static const char usage_text[] =
 	"  --threads TEXT        a vCPU's thread is called this and its number (default vcpu)\n"
 	"  --kick-signal NUMBER  the signal that makes a vCPU leave the guest (default SIGRTMIN)\n"
 	"  --kick STYLE          what its handler does: flag (default), nothing, ends, kvmtool\n"
+	"  --pmu MODEL           a PMU by libvpmu: intel-v1 to intel-v5, amd-k7, amd-core, amd-v2\n"
+	"  --pmu-backend KIND    what counts: auto (default), perf, time\n"
+	"  --pmu-mhz N           cycles a microsecond, when it is time (default 1000)\n"
+	"  --pmu-raw             pass events without a common meaning to the host's PMU\n"
 	"  --no-dump             make the process non-dumpable, as after a change of user\n";
 
 struct options {
 	struct boot_options boot;
+	struct pmu_options pmu;
 	unsigned long mem_mib, nr_cpus, nr_slots, kick_signal;
 	enum memory_kind memory;
 	enum kick_style kick;
@@ -48,6 +54,7 @@ struct options {
 
 static const char *const memory_names[] = { "anon", "memfd", "memfd-private", "hugetlb", NULL };
 static const char *const kick_names[] = { "flag", "nothing", "ends", "kvmtool", NULL };
+static const char *const pmu_names[] = { "auto", "perf", "time", NULL };
 
 static void __attribute__((noreturn)) usage(const char *problem, const char *what)
 {
@@ -71,6 +78,18 @@ static int choice(const char *const *names, const char *text)
 		if (!strcmp(names[i], text))
 			return i;
 	usage("unknown word: ", text);
+}
+
+static void take_pmu_option(struct pmu_options *options, const char *name, const char *value)
+{
+	if (!strcmp(name, "pmu"))
+		options->model = value;
+	else if (!strcmp(name, "pmu-backend"))
+		options->backend = choice(pmu_names, value);
+	else if (!strcmp(name, "pmu-mhz"))
+		options->hz = number(value, 100000) * 1000000;
+	else if (!strcmp(name, "pmu-raw"))
+		options->raw = true;
 }
 
 static void take_option(struct options *options, const char *name, const char *value)
@@ -97,6 +116,8 @@ static void take_option(struct options *options, const char *name, const char *v
 		options->kick = choice(kick_names, value);
 	else if (!strcmp(name, "no-dump"))
 		options->no_dump = true;
+	else
+		take_pmu_option(&options->pmu, name, value);
 	/* --name is for those who read the command line. */
 }
 
@@ -115,6 +136,10 @@ static void parse(int argc, char **argv, struct options *options)
 		{ "kick-signal", required_argument, NULL, 'x' },
 		{ "kick", required_argument, NULL, 'x' },
 		{ "no-dump", no_argument, NULL, 'x' },
+		{ "pmu", required_argument, NULL, 'x' },
+		{ "pmu-backend", required_argument, NULL, 'x' },
+		{ "pmu-mhz", required_argument, NULL, 'x' },
+		{ "pmu-raw", no_argument, NULL, 'x' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};
@@ -173,6 +198,10 @@ static int start(struct machine *machine, struct memory *memory, const struct op
 		err = boot_load(memory, &options->boot, &entry, &why);
 		check(why, err);
 	}
+	if (!err) {
+		err = pmu_create(machine, memory, &options->pmu, &why);
+		check(why, err);
+	}
 	err = err ?: check("vCPUs", vcpus_create(machine));
 	err = err ?: check("registers", boot_set_registers(machine->vcpus[0].fd, entry));
 	return err ?: check("threads", vcpus_start(machine));
@@ -187,6 +216,7 @@ int main(int argc, char **argv)
 		.nr_slots = 1,
 		.kick_signal = SIGRTMIN,
 		.threads = "vcpu",
+		.pmu.hz = 1000000000,
 	};
 	static struct memory memory;
 	struct machine machine;

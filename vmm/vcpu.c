@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cpuid.h"
+#include "pmu.h"
 
 #define CMOS_DATA 0x71
 #define KICK_AGAIN_NS 10000000
@@ -90,7 +91,13 @@ static bool serve_exit(struct vcpu *vcpu)
 	struct kvm_run *run = vcpu->run;
 
 	switch (run->exit_reason) {
+	case KVM_EXIT_X86_RDMSR:
+	case KVM_EXIT_X86_WRMSR:
+		pmu_serve_msr(vcpu);
+		return true;
 	case KVM_EXIT_IO:
+		if (run->io.port == PMU_PORT && run->io.direction == KVM_EXIT_IO_OUT)
+			pmu_serve_port(vcpu);
 		serve_port(vcpu->machine, run, (uint8_t *)run + run->io.data_offset);
 		return true;
 	case KVM_EXIT_MMIO:
@@ -112,16 +119,25 @@ static bool serve_exit(struct vcpu *vcpu)
 /* False: the vCPU runs no more. */
 static bool run_once(struct vcpu *vcpu)
 {
-	if (!ioctl(vcpu->fd, KVM_RUN, 0))
+	int err;
+
+	if (!pmu_enter(vcpu)) {
+		fprintf(stderr, "kvmprof-vmm: vCPU %u: no counter of the host\n", vcpu->id);
+		stop_machine(vcpu->machine, EXIT_FAILURE);
+		return false;
+	}
+	err = ioctl(vcpu->fd, KVM_RUN, 0) ? errno : 0;
+	pmu_exit(vcpu);
+	switch (err) {
+	case 0:
 		return serve_exit(vcpu);
-	switch (errno) {
 	case EINTR:
 		vcpu->run->immediate_exit = 0;
 		return true;
 	case EAGAIN:
 		return true;
 	default:
-		fprintf(stderr, "kvmprof-vmm: vCPU %u: %s\n", vcpu->id, strerror(errno));
+		fprintf(stderr, "kvmprof-vmm: vCPU %u: %s\n", vcpu->id, strerror(err));
 		stop_machine(vcpu->machine, EXIT_FAILURE);
 		return false;
 	}
@@ -156,7 +172,7 @@ static int create_vcpu(struct machine *machine, struct vcpu *vcpu, unsigned int 
 	vcpu->run = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, vcpu->fd, 0);
 	if (vcpu->run == MAP_FAILED)
 		return -errno;
-	return cpuid_set(machine->kvm_fd, vcpu->fd, id);
+	return cpuid_set(machine->kvm_fd, vcpu->fd, id, pmu_vm(machine)) ?: pmu_create_vcpu(vcpu);
 }
 
 int vcpus_create(struct machine *machine)
@@ -209,5 +225,6 @@ int vcpus_wait(struct machine *machine)
 	for (unsigned int i = 0; i < machine->nr_vcpus; i++)
 		end_thread(machine, &machine->vcpus[i]);
 	fflush(stdout);
+	pmu_tell(machine);
 	return status;
 }

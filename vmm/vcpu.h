@@ -18,12 +18,15 @@ enum kick_style {
 };
 
 struct machine;
+struct pmu;
+struct vpmu;
 
 struct vcpu {
 	struct machine *machine;
 	unsigned int id;
 	int fd;
 	struct kvm_run *run;
+	struct vpmu *pmu;		/* NULL: the guest has none */
 	pthread_t thread;
 	volatile sig_atomic_t ended;	/* by a signal */
 };
@@ -31,6 +34,7 @@ struct vcpu {
 struct machine {
 	int kvm_fd, vm_fd;
 	struct serial serial;
+	struct pmu *pmu;		/* NULL: none */
 	struct vcpu *vcpus;
 	unsigned int nr_vcpus;
 	const char *thread_name;	/* each thread is called this and its number */
