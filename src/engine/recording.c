@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/errors.h"
 #include "base/hashmap.h"
 #include "base/log.h"
@@ -66,7 +67,7 @@ struct recording {
 	u64 now;			/* time of the newest sample */
 	u64 waited, not_kept;		/* samples that waited; that found no room to */
 
-	u64 kernel_seen, kernel_known;	/* ns: time of its first sample; when it was identified */
+	u64 kernel_seen, kernel_known;	/* ns: its first sample before that; when it was known */
 
 	bool kernel_written;
 	bool wants_refresh;
@@ -328,6 +329,8 @@ int recording_identify(struct recording *recording, const struct vcpu_regs *regs
 	err = guest_identify(recording->guest, regs, ret_why);
 	if (err)
 		return err;
+	if (!recording->kernel_known)
+		recording->kernel_known = clock_now_ns();
 	err = write_kernel(recording);
 	if (!err && guest_kernel(recording->guest)->os == GUEST_OS_LINUX)
 		err = write_code(recording, 0);
@@ -418,15 +421,13 @@ static void notice_change(struct recording *recording, const struct wire_sample 
 		recording->wants_refresh = true;
 }
 
-/* How long a guest that booted meanwhile ran its kernel before that was known. */
+/* The first sample of a kernel that was not known when it was taken: the guest has just booted. */
 static void notice_kernel(struct recording *recording, const struct wire_sample *wire)
 {
-	if (recording->kernel_known)
-		return;
-	if (guest_kernel(recording->guest)->os != GUEST_OS_UNKNOWN)
-		recording->kernel_known = wire->time;
-	else if (!recording->kernel_seen && wire->regs.pc >> 63 &&
-		 !(wire->flags & (WIRE_F_USER | WIRE_F_NESTED | WIRE_F_SMM)))
+	bool before = !recording->kernel_known || wire->time < recording->kernel_known;
+
+	if (!recording->kernel_seen && before && wire->regs.pc >> 63 &&
+	    !(wire->flags & (WIRE_F_USER | WIRE_F_NESTED | WIRE_F_SMM)))
 		recording->kernel_seen = wire->time;
 }
 
@@ -530,7 +531,6 @@ static int write_sample(struct recording *recording, const struct sample *sample
 
 static int finish_sample(struct recording *recording, const struct sample *sample)
 {
-	notice_kernel(recording, sample->wire);
 	accounting_add(&recording->accounting, sample, &recording->chain);
 	recording->error = write_sample(recording, sample);
 	return recording->error;
@@ -634,6 +634,7 @@ int recording_add(struct recording *recording, const struct sample *sample)
 		return recording->error;
 	recording_catch_up(recording, sample->wire->time);
 	set_space(recording, sample->wire);
+	notice_kernel(recording, sample->wire);
 	notice_change(recording, sample->wire);
 	recording->error = recording->error ? recording->error : enter(recording, sample->wire);
 	if (recording->error)
