@@ -161,6 +161,7 @@ static int write_arm64(enum orc_format format)
 	regs->gpr[ARM64_FP] = fp;
 	regs->gpr[ARM64_SP] = seed.thread.sp;
 	regs->arm64.tcr = 16ULL << 16 | 16;
+	regs->arm64.sctlr = 1;	/* paging is on */
 	regs->arm64.sp_el0 = 0xffff000001234540;
 	if (!err)
 		err = write_seed("arm64", &seed);
