@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: flavour=arm64-vhe host=6.1 timeout=400 icount
+# lab: flavour=arm64-vhe host=6.1 timeout=1200 icount
 # SPDX-License-Identifier: GPL-2.0-only
 # An arm64 host in short, whose kernel runs in EL2: a guest with one program, and what must hold of
 # any recording. The kernel is known from the first sample on, though the program is in user mode.
