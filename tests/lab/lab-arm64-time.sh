@@ -9,16 +9,16 @@ set -u
 
 lab=$SRC/lab/lab
 
-# counts PID EVENT…: of 2 s, a number a line
+# counts PID EVENT…: of 1 s, a number a line
 counts() {
 	counts_pid=$1
 	shift
-	perf stat -x, -e "$(echo "$@" | tr ' ' ,)" -p "$counts_pid" sleep 2 2>&1 | cut -d , -f 1
+	perf stat -x, -e "$(echo "$@" | tr ' ' ,)" -p "$counts_pid" sleep 1 2>&1 | cut -d , -f 1
 }
 
 # clock PID: of the clock's events on the guest's vCPU, in thousandths, those that came in the guest
 clock() {
-	"$KVMPROF" record -e cpu-clock -F 997 -p "$1" --duration 3 -o "$TMPDIR/clock.data" 2>&1 |
+	"$KVMPROF" record -e cpu-clock -F 997 -p "$1" --duration 2 -o "$TMPDIR/clock.data" 2>&1 |
 		sed -n -E 's/^kvmprof: ([0-9]+) events = .* ([0-9]+) not in the guest.*/\1 \2/p' |
 		awk '{ print int(1000 * ($1 - $2) / $1 + 0.5) }'
 }

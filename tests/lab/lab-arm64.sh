@@ -61,10 +61,10 @@ arm64-vhe)
 	;;
 esac
 for mode in $modes; do
-	record "$mode" 16
+	record "$mode" 10
 	whole "$mode"
 done
-record ptrace 10
+record ptrace 6
 chains user "$TMPDIR/ptrace" --label ptrace --comm 'cputree-nofp|syscalls-nofp'
 for mode in deferred ptrace; do
 	[ "$mode" != "${modes%% *}" ] || continue
