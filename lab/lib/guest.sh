@@ -13,7 +13,8 @@ Usage (inside a lab host): lab/lab guest COMMAND …
       --workload W       a program of lab/workloads and its arguments, in one word: cputree-fp,
                          'syscalls-nofp --report 1'; again for more (default: none)
       --initrd FILE      an image of your own instead; none: without one
-      --root             give it the lab host's user land (read-only 9p below a tmpfs)
+      --root             give it the lab host's user land (read-only 9p below a tmpfs; in an Intel
+                         lab host its disks, and no share for results)
       --script FILE      run FILE in it, by busybox without --root; see `guest output` and `guest dir`
       --module M         load a kernel module of this kernel, and what it needs; again for more
       --cpus N           default 1
@@ -37,6 +38,11 @@ Usage (inside a lab host): lab/lab guest COMMAND …
 EOT
 }
 
+# Whether this lab host has disks instead of shares.
+lab_has_disks() {
+	[ -e "$LAB_STATE/io/intel" ]
+}
+
 # guest_folder NAME: print the state folder of a guest that exists.
 guest_folder() {
 	[ -d "$LAB_STATE/guests/$1" ] || die "no guest '$1'"
@@ -49,9 +55,12 @@ guest_alive() {
 
 # guest_wait DIR SECONDS REGEX…: until each has matched a line of the console.
 guest_wait() {
-	local dir=$1 seconds=$2 regex
+	local dir=$1 seconds=$2 regex pause=0.2
 	local end=$((SECONDS + $2))
 	shift 2
+
+	# To look takes as long there, of the one processor that the guest needs, too.
+	! lab_has_disks || pause=2
 
 	for regex in "$@"; do
 		until grep -Eaq -- "$regex" "$dir/console.log" 2>/dev/null; do
@@ -63,7 +72,7 @@ guest_wait() {
 				tail -n 20 "$dir/console.log" >&2
 				die "guest printed no '$regex' in $seconds s; console log: $dir/console.log"
 			fi
-			sleep 0.2
+			sleep "$pause"
 		done
 	done
 }
@@ -194,11 +203,32 @@ guest_tree() {
 	base=$(image_base "$kernel")
 	if [ -n "${opt[root]-}" ]; then
 		: >"$tree/lab/root"
-		base=$(image_guest_root "$kernel")
+		if lab_has_disks; then
+			: >"$tree/lab/disks"
+			base=$(image_guest_disks "$kernel")
+		else
+			base=$(image_guest_root "$kernel")
+		fi
 		[ "${#guest_modules[@]}" -eq 0 ] ||
 			guest_modules=("${LAB_ROOT_MODULES[@]}" "${guest_modules[@]}")
 	fi
 	[ "${#guest_modules[@]}" -eq 0 ] || tree_modules "$tree" "$kernel" "${guest_modules[@]}"
+}
+
+# guest_root_devices DIR: prints the devices of a guest that has the lab host's user land, one word a
+# line.
+guest_root_devices() {
+	local label
+
+	if ! lab_has_disks; then
+		printf '%s\n' -virtfs "$(share_option / root readonly=on)" \
+			-virtfs "$(share_option "$1/out" out)"
+		return
+	fi
+	for label in lab-system lab-job; do
+		printf '%s\n' -drive \
+			"if=virtio,format=raw,readonly=on,file=$(findfs "LABEL=$label"),file.locking=off"
+	done
 }
 
 # The kernel's file, whatever was asked for.
@@ -254,8 +284,7 @@ guest_launch() {
 		append="memhp_default_state=online $append"
 	fi
 	if [ -n "${opt[root]-}" ]; then
-		devices=(-virtfs "$(share_option / root readonly=on)"
-			-virtfs "$(share_option "$dir/out" out)")
+		mapfile -t devices < <(guest_root_devices "$dir")
 	fi
 	if [ "$LAB_ARCH" = amd64 ]; then
 		append="console=ttyS0 $append"

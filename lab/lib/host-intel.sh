@@ -3,8 +3,8 @@
 # shellcheck disable=SC2034,SC2154,SC2317 # of what is set here and there, some is for host.sh, some from it
 # The Intel lab host: Bochs, whose processor has VMX with EPT. It shares no files: it gets four disks.
 #
-#   sda  per run      GRUB, with the kernel command line
-#   sdb  lab-system   constant, cached: kernel, initramfs, the Debian programs that a job may use
+#   sda  per run      a loader, the kernel and its initramfs, with the kernel command line
+#   sdb  lab-system   constant, cached: the Debian programs that a job may use
 #   sdc  lab-job      per run: this repository, its build, what the job's words name, the job
 #   sdd  lab-out      per run: what the job leaves in $LAB_OUT, and its exit status
 #
@@ -40,11 +40,7 @@ intel_installed() {
 
 # intel_libraries FILE…: the paths of the libraries that they load, by link and by file.
 intel_libraries() {
-	{ ldd "$@" 2>/dev/null || :; } | awk '/^\t.*\// { print $1 ~ /^\// ? $1 : $3 }' | sort -u |
-		while read -r library; do
-			echo "$library"
-			readlink -f "$library"
-		done
+	printf '%s\n' "$@" | "$LAB_DIR/lib/libraries.py"
 }
 
 # intel_system_files: the paths that the constant disk has of this machine.
@@ -61,8 +57,13 @@ intel_system_files() {
 	{
 		echo "$list"
 		intel_libraries "${programs[@]}"
-		printf '%s\n' /etc/{passwd,group,ld.so.cache,alternatives} /usr/bin/awk /lib64
+		printf '%s\n' /etc/{passwd,group,ld.so.cache,alternatives} /usr/bin/awk \
+			/lib64/ld-linux-x86-64.so.2
 		find /etc/alternatives -type l
+		# Made as the packages were installed. Without them Python compiles each module that it loads.
+		find /usr/lib/python3*/ -name '*.pyc' |
+			sed -nE 's|(.*)/__pycache__/(.*)\.cpython-[0-9]+\.pyc$|\1/\2.py &|p' |
+			awk 'NR == FNR { listed[$0]; next } $1 in listed { print $2 }' <(echo "$list") -
 	} | LC_ALL=C sort -u
 }
 
@@ -104,7 +105,7 @@ intel_unsign() {
 	done
 }
 
-# intel_initramfs OUT
+# intel_initramfs OUT: not compressed, for to read more is quicker there than to undo that.
 intel_initramfs() {
 	local tree=$1.tree
 
@@ -114,26 +115,36 @@ intel_initramfs() {
 	chmod 755 "$tree/init"
 	tree_modules "$tree" "$INTEL_KERNEL" "${INTEL_MODULES[@]}"
 	intel_unsign "$tree"/modules/*
-	tree_pack "$tree" | lz4 -l -9 -q >"$1"
+	tree_pack "$tree" >"$1"
 	rm -rf "$tree"
 }
 
-# What guests are started from: kernels and images, where lab/lab looks for them.
+# intel_boot_image OUT DIR: a disk that boots, without a command line; DIR is for what it is made of.
+intel_boot_image() {
+	intel_initramfs "$2/initrd"
+	gcc -m32 -c -o "$2/loader.o" "$LAB_DIR/lib/intel-loader.S" ||
+		die "cannot assemble the loader of Intel lab hosts"
+	ld -m elf_i386 -Ttext=0x7c00 --oformat binary -o "$2/loader" "$2/loader.o"
+	"$LAB_DIR/lib/boot-disk.py" "$2/loader" "$(kernel_dir "$INTEL_KERNEL")/vmlinux" "$2/initrd" "$1"
+}
+
+# intel_guest_files TREE IMAGE…: what guests are started from, where lab/lab looks for it.
 intel_guest_files() {
 	local kernel=$1$LAB_CACHE/kernels/$INTEL_GUEST_KERNEL from release
 
 	from=$(kernel_dir "$INTEL_KERNEL")
 	release=$(cat "$from/release")
 	mkdir -p "$kernel/boot" "$1$LAB_CACHE/images"
-	cp "$from/release" "$from/vmlinux" "$kernel/"
+	cp "$from/release" "$kernel/"
+	: >"$kernel/vmlinux"	# that it is there says that it was fetched
 	cp "$from/boot/vmlinuz-$release" "$kernel/boot/"
-	cp "$(image_guest)" "$1$LAB_CACHE/images/"
+	cp "${@:2}" "$1$LAB_CACHE/images/"
 }
 
-# intel_system_build OUT
+# intel_system_build OUT IMAGE…: with images of guests
 # Runs in a subshell of its own: it leaves through the trap.
 intel_system_build() {
-	local out=$1 temp dir
+	local out=$1 temp
 
 	note "making the Intel lab host's system"
 	temp=$(mktemp -d "$LAB_CACHE/images/.build.XXXXXX")
@@ -142,26 +153,26 @@ intel_system_build() {
 	intel_skeleton "$temp/tree"
 	intel_system_files >"$temp/list"
 	intel_copy "$temp/tree" <"$temp/list"
-	dir=$(kernel_dir "$INTEL_KERNEL")
-	cp "$dir/boot/vmlinuz-$(cat "$dir/release")" "$temp/tree/boot/vmlinuz"
-	intel_initramfs "$temp/initrd"
-	mv "$temp/initrd" "$temp/tree/boot/"
-	intel_guest_files "$temp/tree"
+	intel_guest_files "$temp/tree" "${@:2}"
 	intel_disk "$temp/disk" lab-system "$temp/tree" 0
-	rm -f "$LAB_CACHE"/images/intel-*.disk "$LAB_CACHE"/images/intel-*.list
+	intel_boot_image "$temp/boot" "$temp"
+	rm -f "$LAB_CACHE"/images/intel-*
 	mv "$temp/list" "${out%.disk}.list"
+	mv "$temp/boot" "${out%.disk}.boot"
 	mv "$temp/disk" "$out"
 }
 
-# intel_system: print the path of the constant disk; build it where it is missing. Beside it, .list
-# has the files of this machine that are on it.
+# intel_system: print the path of the constant disk; build it where it is missing. Beside it are .list,
+# the files of this machine that are on it, and .boot, what it is booted from.
 intel_system() {
 	local key out
+	local -a images
 
-	need_tools bochs-bin grub-mkimage lz4 mke2fs debugfs cpio busybox modprobe ldd
-	key=$({ cat "$LAB_DIR"/lib/{host-intel.sh,intel-boot.sh,images.sh,kernels.sh}
+	need_tools bochs-bin gcc ld mke2fs debugfs cpio busybox modprobe readelf python3
+	images=("$(image_guest)" "$(image_guest_disks "$INTEL_GUEST_KERNEL" "$INTEL_KERNEL")")
+	key=$({ cat "$LAB_DIR"/lib/{host-intel.sh,intel-*,boot-disk.py,images.sh,kernels.sh,libraries.py}
 		intel_installed "${INTEL_PACKAGES[@]}" libc6 libbpf1
-		basename "$(image_guest)"
+		basename -a "${images[@]}"
 		kernel_release "$INTEL_KERNEL"
 		echo "$LAB_CACHE"
 	} | sha256sum | cut -c 1-16)
@@ -170,7 +181,7 @@ intel_system() {
 		mkdir -p "$LAB_CACHE/images"
 		(
 			flock 9
-			[ -e "$out" ] || intel_system_build "$out"
+			[ -e "$out" ] || intel_system_build "$out" "${images[@]}"
 		) 9>"$LAB_CACHE/images/.lock"
 	fi
 	echo "$out"
@@ -184,8 +195,8 @@ intel_job_paths() {
 	local word path
 
 	find "$LAB_REPO" -xdev \( -name .git -o -path "$LAB_REPO/build*" \) -prune -o -print
-	find "$LAB_BUILD" -xdev \( -name '*.[pa]' -o -name 'meson-*' -o -path "$LAB_BUILD/test-logs" \) \
-		-prune -o -print
+	find "$LAB_BUILD" -xdev \( -name '*.[pa]' -o -name 'meson-*' -o -path "$LAB_BUILD/tests/test-*" \
+		-o -path "$LAB_BUILD/fuzz" -o -path "$LAB_BUILD/test-logs" \) -prune -o -print
 	pwd -P
 	for word in "$@"; do
 		if [[ $word == /* ]] || [ -e "$word" ]; then
@@ -221,21 +232,13 @@ intel_out_disk() {
 	rm -rf "$1/result"
 }
 
-# intel_boot_disk DIR APPEND
+# intel_boot_disk DIR SYSTEM APPEND: see boot-disk.py for where the command line goes.
 intel_boot_disk() {
-	local grub=/usr/lib/grub/i386-pc
+	local line="$INTEL_COMMAND_LINE $3"
 
-	[ -e "$grub/boot.img" ] || die "no $grub/boot.img (run: make packages)"
-	cat >"$1/grub.cfg" <<-CONFIG
-	set root=(hd1)
-	linux /boot/vmlinuz $INTEL_COMMAND_LINE $2
-	initrd /boot/initrd
-	boot
-	CONFIG
-	grub-mkimage -O i386-pc -d "$grub" -c "$1/grub.cfg" -p / -o "$1/core.img" biosdisk ext2 linux
-	# GRUB's first sector looks for the rest in those that follow it.
-	cat "$grub/boot.img" "$1/core.img" >"$1/boot.disk"
-	truncate -s 2M "$1/boot.disk"
+	[ "${#line}" -lt 1024 ] || die "the lab host's kernel command line is too long"
+	cp "${2%.disk}.boot" "$1/boot.disk"
+	printf '%s\0' "$line" | dd of="$1/boot.disk" bs=512 seek=3 conv=notrunc status=none
 }
 
 # intel_config DIR SYSTEM MEM
@@ -309,7 +312,7 @@ intel_run() {
 	: >"$host_scratch/io/intel"
 	echo "$INTEL_QUICK" >"$host_scratch/io/guest-append"
 	[ -z "$out" ] || mkdir -p "$out" || die "cannot create '$out'"
-	intel_boot_disk "$host_scratch" "$append"
+	intel_boot_disk "$host_scratch" "$system" "$append"
 	intel_job_disk "$host_scratch" "$system" "$@"
 	intel_out_disk "$host_scratch" "$out"
 	intel_config "$host_scratch" "$system" "$mem" >"$host_scratch/bochsrc"

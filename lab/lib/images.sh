@@ -4,6 +4,9 @@
 
 LAB_ROOT_MODULES=(virtio_pci 9p 9pnet_virtio overlay)
 
+# What a guest needs for the disks of an Intel lab host.
+LAB_DISK_MODULES=(virtio_pci virtio_blk overlay)
+
 # host_modules: those of a lab host, one a line. On arm64 KVM is built in.
 host_modules() {
 	printf '%s\n' "${LAB_ROOT_MODULES[@]}"
@@ -83,6 +86,11 @@ image_get() {
 	local name=$1 init=$2 version=$3 release=none busybox key out
 	shift 3
 
+	# In an Intel lab host there is one of each name, and a hash takes long.
+	if [ -e "$LAB_STATE/io/intel" ]; then
+		echo "$LAB_CACHE/images/$name"-*.cpio
+		return
+	fi
 	[ $# -eq 0 ] || release=$(kernel_release "$version")
 	busybox=$(busybox_path)
 	key=$({ cat "$init" "$LAB_DIR/lib/images.sh" "$busybox"; echo "$release $*"; } |
@@ -123,6 +131,12 @@ image_base() {
 # A guest that has the lab host's user land.
 image_guest_root() {
 	image_get "root-$1" "$LAB_DIR/lib/guest-boot.sh" "$1" "${LAB_ROOT_MODULES[@]}"
+}
+
+# The same in an Intel lab host. Made outside of it, with the modules of kernel $2, for guests that
+# know that kernel as $1.
+image_guest_disks() {
+	image_get "disks-$1" "$LAB_DIR/lib/guest-boot.sh" "${2:-$1}" "${LAB_DISK_MODULES[@]}"
 }
 
 # prepare_all [VERSION…]: all that a lab host cannot fetch for itself, of these kernels. The other
