@@ -305,6 +305,7 @@ static __always_inline void take_deferred(struct capture_vcpu *vcpu, u32 event, 
 	state->pending_time = bpf_ktime_get_ns();
 	state->pending_period = waiting ? state->pending_period + period : period;
 	state->pending_pc = event_pc(vcpu);
+	state->pending_moves = !state->pending_pc && event_moves(vcpu);
 	state->raw_size = copy_record(state->raw, event, record);
 	state->pending = 1;
 	vcpu->pending = 1;
@@ -343,7 +344,9 @@ static __always_inline void send_pending(struct shot *shot, const struct pending
 	shot->wire.event_pc = pc;
 	shot->wire.raw_size = state->raw_size;
 	__builtin_memcpy(shot->wire.raw, state->raw, sizeof(shot->wire.raw));
-	shot->wire.flags = work->flags | (pc != shot->wire.regs.pc ? WIRE_F_MOVED : 0);
+	shot->wire.flags = work->flags;
+	if (pc != shot->wire.regs.pc || state->pending_moves)
+		shot->wire.flags |= WIRE_F_MOVED;
 	send(shot);
 }
 

@@ -48,10 +48,22 @@ struct kvm_vcpu_arch {
 #else
 
 struct kvm_vcpu_arch {
-	unsigned long regs[16];		/* by the x86 instruction set's numbers */
+	/*
+	 * By the x86 instruction set's numbers, and up to 3b4ec7dcdf89 ("KVM: x86: Add dedicated
+	 * storage for guest RIP", Linux 7.2) RIP as the next. Intel: bits of .regs_avail say which
+	 * are the guest's of now; the others KVM has not fetched since the guest ran.
+	 */
+	unsigned long regs[17];
 	unsigned long cr3;
 	u32 hflags;
+	u32 regs_avail;
 	u8 handling_intr_from_guest;
+} HOST_TYPE;
+
+/* The same of Linux 7.2 and later: RIP has a place of its own, and .regs_avail is a bitmap. */
+struct kvm_vcpu_arch___rip {
+	unsigned long rip;
+	unsigned long regs_avail[1];
 } HOST_TYPE;
 
 #endif
@@ -110,10 +122,24 @@ struct loaded_vmcs {
 	void *vmcs;
 } HOST_TYPE;
 
+union vmx_exit_reason {
+	u32 full;
+} HOST_TYPE;
+
+struct vcpu_vt {
+	union vmx_exit_reason exit_reason;
+} HOST_TYPE;
+
 struct vcpu_vmx {
 	struct kvm_vcpu vcpu;
 	struct loaded_vmcs vmcs01;
 	struct loaded_vmcs *loaded_vmcs;
+	union vmx_exit_reason exit_reason;
+} HOST_TYPE;
+
+/* Since VMX and TDX share some of it (Linux 6.15). */
+struct vcpu_vmx___vt {
+	struct vcpu_vt vt;
 } HOST_TYPE;
 
 #endif

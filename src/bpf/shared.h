@@ -31,11 +31,13 @@ struct capture_vcpu_event_key {
 
 struct capture_vcpu_event {
 	/* Deferred mode: what waits for the exit. */
-	u32 pending;		/* 1: the fields below hold */
+	u8 pending;		/* 1: the fields below hold */
+	u8 pending_moves;	/* the guest's pc goes on before the exit, or did so in between */
+	u16 pad;
 	u32 raw_size;
 	u64 pending_time;
 	u64 pending_period;
-	u64 pending_pc;		/* 0: not known at the event */
+	u64 pending_pc;		/* 0: cannot be read at the event */
 
 	/* Tracepoints. */
 	u64 hits;		/* since the last sample */

@@ -110,6 +110,13 @@ static __always_inline int regs_at_event(struct regs_work *work, const struct ca
 	return read_state(work, (const struct kvm_vcpu *)vcpu->kvm_vcpu, regs);
 }
 
+/* Whether the pc goes on before the exit to user space: it says so itself. */
+static __always_inline int event_moves(const struct capture_vcpu *vcpu)
+{
+	(void)vcpu;
+	return 0;
+}
+
 /* The same registers at an exit to user space, when the vCPU has been put. */
 static __always_inline int regs_at_exit(struct regs_work *work, const struct capture_vcpu *vcpu,
 					struct vcpu_regs *regs)

@@ -10,6 +10,17 @@
 #include "bpf/regs-run.h"
 #include "bpf/shared.h"
 
+/* In KVM's array, and in the mask of those that it has fetched: enum kvm_reg. */
+#define VMX_REG_RIP 16
+#define VMX_AVAIL_RIP (1U << VMX_REG_RIP)
+
+/* Basic exit reasons, Intel SDM volume 3, appendix C. */
+#define VMX_EXIT_BASIC 0xffff
+#define VMX_EXIT_EXCEPTION_NMI 0
+#define VMX_EXIT_INTERRUPT 1
+#define VMX_EXIT_INTERRUPT_WINDOW 7
+#define VMX_EXIT_PREEMPTION_TIMER 52
+
 /* Set before loading. */
 const volatile u32 amd;			/* registers are in a VMCB */
 const volatile u32 vmx_lstar;		/* Intel: see struct vm_vmx_msrs */
@@ -87,17 +98,68 @@ static __always_inline int regs_at_event(struct regs_work *work, const struct ca
 	return in_smm((struct kvm_vcpu *)vcpu->kvm_vcpu) ? WIRE_F_SMM : 0;
 }
 
+/*
+ * Intel: the pc where KVM has fetched it since the exit, else 0. perf makes KVM do so for an event
+ * with PERF_SAMPLE_IP, and before it runs the event's program since "perf/core: Call
+ * perf_prepare_sample() before running BPF" (Linux 6.3).
+ */
+static __always_inline u64 event_pc_intel(struct kvm_vcpu *vcpu)
+{
+	struct kvm_vcpu_arch___rip *arch = (void *)__builtin_preserve_access_index(&vcpu->arch);
+
+	if (bpf_core_field_exists(arch->rip)) {
+		if (!bpf_core_field_exists(arch->regs_avail) ||
+		    !(BPF_CORE_READ(arch, regs_avail[0]) & VMX_AVAIL_RIP))
+			return 0;
+		return BPF_CORE_READ(arch, rip);
+	}
+	if (!bpf_core_field_exists(vcpu->arch.regs_avail) ||
+	    !(BPF_CORE_READ(vcpu, arch.regs_avail) & VMX_AVAIL_RIP))
+		return 0;
+	return BPF_CORE_READ(vcpu, arch.regs[VMX_REG_RIP]);
+}
+
 /* The pc at the event, where it can be read there; else 0. */
 static __always_inline u64 event_pc(const struct capture_vcpu *vcpu)
 {
 	const struct vcpu_svm *svm = (const struct vcpu_svm *)vcpu->kvm_vcpu;
 	u64 pc = 0;
 
-	if (!amd || !bpf_core_type_exists(struct vcpu_svm))
+	if (!amd)
+		return event_pc_intel((struct kvm_vcpu *)vcpu->kvm_vcpu);
+	if (!bpf_core_type_exists(struct vcpu_svm))
 		return 0;
 	bpf_probe_read_kernel(&pc, sizeof(pc), (char *)BPF_CORE_READ(svm, vmcb) + VMCB_SAVE +
 			      __builtin_offsetof(struct vmcb_save, rip));
 	return pc;
+}
+
+/*
+ * Intel: whether KVM goes on to emulate the instruction that exited, after which the registers are
+ * later than the event. One that comes on the way out of the guest may find any exit there, not
+ * only that of its own interrupt, with which the guest stands still.
+ */
+static __always_inline int event_moves(const struct capture_vcpu *vcpu)
+{
+	struct vcpu_vmx *vmx = (struct vcpu_vmx *)vcpu->kvm_vcpu;
+	struct vcpu_vmx___vt *vt = (struct vcpu_vmx___vt *)vmx;
+	u32 reason = VMX_EXIT_INTERRUPT;
+
+	if (amd || !bpf_core_type_exists(struct vcpu_vmx))
+		return 0;
+	if (bpf_core_field_exists(vmx->exit_reason))
+		reason = BPF_CORE_READ(vmx, exit_reason.full);
+	else if (bpf_core_field_exists(vt->vt.exit_reason))
+		reason = BPF_CORE_READ(vt, vt.exit_reason.full);
+	switch (reason & VMX_EXIT_BASIC) {
+	case VMX_EXIT_EXCEPTION_NMI:
+	case VMX_EXIT_INTERRUPT:
+	case VMX_EXIT_INTERRUPT_WINDOW:
+	case VMX_EXIT_PREEMPTION_TIMER:
+		return 0;
+	default:
+		return 1;
+	}
 }
 
 /* KVM has stored the registers in @run. 0, or negative when it has not. */

@@ -430,6 +430,9 @@ static int attach_event(const struct capture *capture, u32 index, struct capture
 	int fd;
 
 	event_fill_attr(&capture->options.events[index], &attr);
+	/* KVM then fetches it for perf, and the program finds it: see bpf/vcpu-x86.h. */
+	if (is_deferred(capture) && vm_host_vendor(capture->host) == VM_VENDOR_INTEL)
+		attr.sample_type = PERF_SAMPLE_IP;
 	fd = capture_open_event(&attr, thread->tid);
 	if (fd < 0)
 		return fd;

@@ -103,7 +103,7 @@ struct wire_sample {
 	u64 period;		/* events that this sample stands for */
 	u32 event;		/* index that the recorder gave the event */
 	u32 flags;		/* enum wire_flags */
-	u64 event_pc;		/* pc at the event itself; differs from regs.pc with WIRE_F_MOVED */
+	u64 event_pc;		/* at the event itself; regs.pc where it cannot be read */
 	struct vcpu_regs regs;
 	struct wire_task task;
 	u64 user_pc;		/* where user mode was left; regs.pc with WIRE_F_USER; 0: none */

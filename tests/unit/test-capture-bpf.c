@@ -12,9 +12,12 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <linux/perf_event.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -280,6 +283,109 @@ static void test_several_pending(void **state)
 	capture_bpf__destroy(skel);
 }
 
+/* What an event finds on Intel. */
+struct found {
+	u32 exit_reason;
+	bool fetched;		/* KVM has the pc in memory */
+	u64 pc;			/* there, and 0x1000 at the exit to user space */
+	bool moved;
+	u64 event_pc;
+};
+
+static void set_found(int map, const struct found *found)
+{
+	struct kvm_vcpu_arch___rip *arch;
+	struct fake_vcpu fake;
+	u32 zero = 0;
+
+	assert_int_equal(bpf_map_lookup_elem(map, &zero, &fake), 0);
+	fake.vmx.exit_reason.full = found->exit_reason;
+	/* As compiled both layouts are there, and the later one is taken. */
+	arch = (void *)&fake.vmx.vcpu.arch;
+	arch->rip = found->pc;
+	arch->regs_avail[0] = found->fetched ? 1UL << 16 : ~(1UL << 16);
+	fake.run.s.regs.regs.rip = 0x1000;
+	assert_int_equal(bpf_map_update_elem(map, &zero, &fake, BPF_ANY), 0);
+}
+
+/* Lets one event of this thread come, by @program. */
+static void let_event_come(struct capture_bpf *skel, struct bpf_program *program)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 200000,
+		.disabled = 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	struct bpf_link *link = bpf_program__attach_perf_event(program, fd);
+
+	assert_non_null(link);
+	for (u64 i = 0; !is_pending(skel) && i < 1000000; i++)
+		;
+	bpf_link__destroy(link);
+	assert_int_equal(is_pending(skel), 1);
+}
+
+static struct wire_sample last_record;
+
+static int keep_record(void *ctx, void *data, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	last_record = *(struct wire_sample *)data;
+	return 0;
+}
+
+/* After an exit whose instruction KVM emulates the guest is elsewhere than at the event. */
+static void test_moved(void **state)
+{
+	static const struct found cases[] = {
+		{ .exit_reason = 1, .event_pc = 0x1000 },			/* interrupt */
+		{ .exit_reason = 0, .event_pc = 0x1000 },			/* NMI */
+		{ .exit_reason = 32, .moved = true, .event_pc = 0x1000 },	/* WRMSR */
+		{ .exit_reason = 12, .moved = true, .event_pc = 0x1000 },	/* HLT */
+		{ .exit_reason = 32, .fetched = true, .pc = 0x1000, .event_pc = 0x1000 },
+		{ .exit_reason = 32, .fetched = true, .pc = 0xffe, .moved = true,
+		  .event_pc = 0xffe },
+		{ .exit_reason = 32, .pc = 0xffe, .moved = true, .event_pc = 0x1000 },
+	};
+	struct capture_bpf *skel;
+	struct ring_buffer *reader;
+	const struct capture_vcpu_event none = { 0 };
+	struct capture_vcpu_event_key key = { .tid = gettid() };
+	struct shot_vm vm = { .kick_signal = SIGUSR1 };
+	int map;
+
+	(void)state;
+	if (!works("bpf.loop"))
+		skip();
+	skel = open_programs();
+	skel->rodata->events[0].host_side = 1;
+	bpf_program__set_autoload(skel->progs.on_event_deferred, true);
+	assert_int_equal(capture_bpf__load(skel), 0);
+	add_vm(skel, &vm);
+	map = add_fake_vcpu(skel);
+	reader = ring_buffer__new(bpf_map__fd(skel->maps.ring), keep_record, NULL, NULL);
+	assert_non_null(reader);
+	signal(SIGUSR1, SIG_IGN);
+	for (const struct found *found = cases; found < cases + ARRAY_SIZE(cases); found++) {
+		set_found(map, found);
+		assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.vcpu_events), &key,
+						     &none, BPF_ANY), 0);
+		let_event_come(skel, skel->progs.on_event_deferred);
+		run_exit(skel);
+		assert_int_equal(ring_buffer__consume(reader), 1);
+		assert_int_equal(last_record.regs.pc, 0x1000);
+		assert_int_equal(last_record.event_pc, found->event_pc);
+		assert_int_equal(!!(last_record.flags & WIRE_F_MOVED), found->moved);
+	}
+	ring_buffer__free(reader);
+	close(map);
+	capture_bpf__destroy(skel);
+}
+
 static int on_record(void *ctx, void *data, size_t size)
 {
 	struct capture_ring_use *use = ctx;
@@ -509,6 +615,7 @@ int main(void)
 		cmocka_unit_test(test_same_record),
 		cmocka_unit_test(test_pending),
 		cmocka_unit_test(test_several_pending),
+		cmocka_unit_test(test_moved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
