@@ -76,18 +76,20 @@ class Command:
     """A profiler on the host."""
 
     def __init__(self, name, words):
-        self.name, self.words, self.child = name, words, None
+        self.name, self.words, self.child, self.said = name, words, None, ""
 
     def start(self):
         self.child = subprocess.Popen(self.words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                       text=True)
-        time.sleep(7)	# it looks at the guest first; what that costs is not of this table
+        # It looks at the guest first; what that costs is not of this table.
+        self.said = self.child.stdout.readline() if self.words[0] == KVMPROF else ""
+        time.sleep(7)
         if self.child.poll() is not None:
-            sys.exit(f"{' '.join(self.words)} ended:\n{self.child.stdout.read()}")
+            sys.exit(f"{' '.join(self.words)} ended:\n{self.said}{self.child.stdout.read()}")
 
     def stop(self):
         self.child.send_signal(signal.SIGINT)
-        return self.child.communicate()[0]
+        return self.said + self.child.communicate()[0]
 
 
 class InGuest:

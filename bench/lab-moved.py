@@ -4,7 +4,8 @@
 
 Runs inside a lab host (see bench/run). `perf record -e kvm:kvm_exit` tells each exit's instruction
 pointer while kvmprof records; of each sample, the exit before its event is the one that the event's
-interrupt made. Counts exits as well, with and without a recorder. Environment: KVMPROF_BUILD.
+interrupt made. What kvmprof itself marks as moved is told beside. Counts exits as well, with and
+without a recorder. Environment: KVMPROF_BUILD.
 Usage: lab-moved.py [--hz HZ] [--seconds S] [WORKLOAD…]
 """
 import argparse
@@ -21,7 +22,9 @@ SRC = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 LAB = os.path.join(SRC, "lab", "lab")
 KVMPROF = os.path.join(os.environ["KVMPROF_BUILD"], "src", "cmd", "kvmprof")
 EXIT = re.compile(r"^\s*(\d+\.\d+):\s+.*reason (\S+) rip (0x[0-9a-f]+)")
-SAMPLE = re.compile(r"^\s*.*?\s+(\d+\.\d+):\s+([0-9a-f]+)\s*$")
+SAMPLE = re.compile(r"^\S.*\s(\d+\.\d+):.*\[stop: ([^]]*)\]")
+FRAME = re.compile(r"^\s+([0-9a-f]+)\s")
+PERF_STARTS = 10	# seconds, where a processor is emulated by one that is interpreted
 COUNT = re.compile(r"^\s*([\d,]+)\s+(kvm:\S+)", re.M)
 
 
@@ -36,9 +39,14 @@ def count_exits(pid, seconds):
     return {name: int(nr.replace(",", "")) / seconds for nr, name in COUNT.findall(said)}
 
 
-def start(words, seconds):
-    child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    time.sleep(seconds)
+def start(*words):
+    return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def start_recorder(pid, hz, out, seconds):
+    """Once it has said that it records."""
+    child = start(KVMPROF, "record", "-p", pid, "-F", str(hz), "-o", out, "--duration", str(seconds))
+    print(child.stdout.readline().strip(), flush=True)
     return child
 
 
@@ -54,22 +62,27 @@ def read_exits(path):
 
 
 def read_samples(path):
-    out = run("perf", "script", "-i", path, "-F", "comm,time,ip", "-G", "--ns")
-    return [(float(m[1]), int(m[2], 16)) for m in map(SAMPLE.match, out.splitlines()) if m]
+    """(time, rip, marked as moved)"""
+    out = run(KVMPROF, "script", "-i", path, "-F", "comm,tid,time,event,ip,+stop", "--ns")
+    samples, head = [], None
+    for line in out.splitlines():
+        match, frame = SAMPLE.match(line), FRAME.match(line)
+        if match:
+            head = (float(match[1]), "moved" in match[2])
+        elif frame and head:
+            samples.append((head[0], int(frame[1], 16), head[1]))
+            head = None
+    return samples
 
 
 def compare(exits, samples):
-    """How many samples stand where their exit was; where the others' exits were."""
-    times, moved, same, none = [e[0] for e in exits], collections.Counter(), 0, 0
-    for when, ip in samples:
+    """Samples by where they stand, how they are marked, and the exit before them."""
+    times, found = [e[0] for e in exits], collections.Counter()
+    for when, ip, marked in samples:
         i = bisect.bisect_right(times, when) - 1
-        if i < 0:
-            none += 1
-        elif exits[i][2] == ip:
-            same += 1
-        else:
-            moved[exits[i][1]] += 1
-    return same, none, moved
+        place = "without an exit" if i < 0 else "there" if exits[i][2] == ip else "elsewhere"
+        found[place, "marked" if marked else "", exits[i][1] if i >= 0 else ""] += 1
+    return found
 
 
 def main():
@@ -82,19 +95,19 @@ def main():
     pid = run(LAB, "guest", "start", "moved", "--wait", "400",
               *[word for name in arguments.workloads for word in ("--workload", name)]).strip()
     print("no recorder:", count_exits(pid, 5), flush=True)
-    child = start([KVMPROF, "record", "-p", pid, "-F", str(arguments.hz), "-o", "/tmp/rate.data",
-                   "--duration", "3600"], 15)
+    child = start_recorder(pid, arguments.hz, "/tmp/rate.data", 3600)
     print(f"recorder at {arguments.hz} Hz:", count_exits(pid, 5), flush=True)
     print(stop(child).strip())
-    trace = start(["perf", "record", "-k", "mono", "-e", "kvm:kvm_exit", "-p", pid, "-o", "/tmp/exits",
-                   "--", "sleep", "3600"], 3)
-    print(run(KVMPROF, "record", "-p", pid, "-F", str(arguments.hz), "-o", "/tmp/moved.data",
-              "--duration", str(arguments.seconds)).strip())
+    trace = start("perf", "record", "-k", "mono", "-e", "kvm:kvm_exit", "-p", pid, "-o", "/tmp/exits",
+                  "--", "sleep", "3600")
+    time.sleep(PERF_STARTS)
+    print(start_recorder(pid, arguments.hz, "/tmp/moved.data", arguments.seconds).communicate()[0])
     stop(trace)
     samples = read_samples("/tmp/moved.data")
-    same, none, moved = compare(read_exits("/tmp/exits"), samples)
-    print(f"{len(samples)} samples: {same} where their exit was, {sum(moved.values())} elsewhere "
-          f"{dict(moved)}, {none} with no exit before them")
+    found = compare(read_exits("/tmp/exits"), samples)
+    print(f"{len(samples)} samples, by where their exit was, the recorder's mark, and the exit:")
+    for (place, marked, reason), nr in found.most_common():
+        print(f"  {nr:6} {place:16} {marked:7} {reason}")
     run(LAB, "guest", "stop", "moved")
 
 
