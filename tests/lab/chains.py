@@ -268,20 +268,27 @@ def without_entry(sample):
     return frames[1:] if is_entry else frames
 
 
-def distribution(path, comm):
+def distribution(path, args):
     chains = collections.Counter()
     for sample in read_samples(path):
-        if re.fullmatch(comm, sample.comm) and sample.frames:
-            # By function, as addresses within a loop vary.
-            chains[tuple((ip if ip >> 63 == 0 else sym)
-                         for ip, sym, _ in without_entry(sample)[1:])] += 1
+        if not re.fullmatch(args.comm, sample.comm) or not sample.frames:
+            continue
+        if args.entered and args.others == any(re.fullmatch(args.entered, sym) for ip, sym, _
+                                               in sample.frames if ip >> 63):
+            continue
+        # By function, as addresses within a loop vary.
+        chains[tuple((ip if ip >> 63 == 0 else sym)
+                     for ip, sym, _ in without_entry(sample)[1:])] += 1
     return chains
 
 
 def check_agree(tap, args):
-    """Two recordings of the same workload: each frequent chain's share differs by chance only."""
-    compare_distributions(tap, args, distribution(args.file, args.comm),
-                          distribution(args.peer, args.comm))
+    """
+    Two recordings of the same workload: each frequent chain's share differs by chance only. With
+    --entered NAME of the chains through that kernel function alone, with --others of the rest.
+    """
+    compare_distributions(tap, args, distribution(args.file, args),
+                          distribution(args.peer, args))
 
 
 def user_distribution(path, comm):
@@ -506,6 +513,8 @@ def make_parser():
     parser.add_argument("--max-unknown", type=float, default=1)
     parser.add_argument("--sigmas", type=float, default=3)
     parser.add_argument("--floor", type=float, default=3)
+    parser.add_argument("--entered", help="a kernel function")
+    parser.add_argument("--others", action="store_true")
     parser.add_argument("--end", help="names of entries")
     parser.add_argument("--dso", default="")
     parser.add_argument("--demangled", action="store_true", help="names that nm has not are right, too")

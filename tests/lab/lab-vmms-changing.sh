@@ -5,6 +5,7 @@
 # and gives it back.
 set -u
 . "$SRC/tests/lib/tap.sh"
+. "$SRC/tests/lib/chains.sh"
 . "$SRC/tests/lib/work.sh"
 
 # All of its memory is below 4 GiB, in zone DMA32; what comes is above, in zone Normal, from which
@@ -40,7 +41,11 @@ print(json.dumps({"driver": free["type"], "id": "more", **free["props"]})[1:-1])
 	kill -INT "$recorder"
 	wait "$recorder"
 	same "changing, $mode: record ends well" 0 $?
-	recorded "$TMPDIR/said" changing 300 "changing, $mode"
+	# The shell that takes into use what is plugged in is busybox, which has no rules.
+	recorded "$TMPDIR/said" changing 300 "changing, $mode" 80
+	"$KVMPROF" script -F +stop -i "$TMPDIR/$mode.data" >"$TMPDIR/$mode"
+	chains user "$TMPDIR/$mode" --label "changing, $mode" --comm '(cputree|forkexec)-fp' \
+		--min 95 --min-samples 300
 done
 runs_on changing changing
 "$KVMPROF" script -F cpu,comm -i "$TMPDIR/inline.data" >"$TMPDIR/script"
@@ -48,4 +53,5 @@ check "samples of the vCPU that came" test "$(grep -c '\[001\]' "$TMPDIR/script"
 "$KVMPROF" list -p "$(cat "$("$lab" guest dir changing)/pid")" -n -o vcpus,memory >"$TMPDIR/listed"
 same "the list has them" "2 384M" "$(tr -s ' ' <"$TMPDIR/listed" | sed 's/^ //')"
 "$lab" guest stop changing
+chains_judge
 tap_done
