@@ -38,7 +38,7 @@ agree() {
 
 # The guest's timer ticks are compared among themselves: there are as many of them in a second whatever
 # a mode leaves the guest to do beside, so that their share is the larger the dearer the mode.
-ticks=asm_sysvec_.*timer_interrupt
+ticks='asm_sysvec_.*timer_interrupt'
 agree deferred 3 "ticks" --entered "$ticks" --min-samples 50
 agree deferred 3 "the rest" --entered "$ticks" --others
 # A thread that handles an exit when it is to be stopped is stopped behind the instruction that
