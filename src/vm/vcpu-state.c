@@ -6,8 +6,9 @@
 
 #define MAX_PMC_BYTES 4096	/* of all of one kind; about 512 */
 
-/* PERF_EVENT_STATE_ERROR of include/linux/perf_event.h; that value since 2.6.31 */
+/* enum perf_event_state of include/linux/perf_event.h; those values since 2.6.31 */
 #define EVENT_STATE_ERROR (-2)
+#define EVENT_STATE_OFF (-1)
 
 /* A number, but 0 or 1. */
 static int read_blocking(const struct kvm_reader *reader, u64 kvm_vcpu, bool *ret)
@@ -57,6 +58,9 @@ static int add_event(const struct kvm_reader *reader, u64 event, struct vm_vcpu_
 	err = err ?: kernel_read_u64(reader->kernel, event + l->event_running, &running);
 	if (err)
 		return err == -EFAULT ? -EAGAIN : err;
+	/* On arm64 there is one for every counter, used or not, once the guest has reset them. */
+	if ((s32)state == EVENT_STATE_OFF)
+		return 0;
 	counters->nr++;
 	counters->failed += (s32)state == EVENT_STATE_ERROR;
 	counters->enabled += enabled;

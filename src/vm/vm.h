@@ -122,7 +122,7 @@ struct vm_vcpu_halt {
 /* -EOPNOTSUPP before Linux 5.15, which does not count it. */
 int vm_host_vcpu_halt(struct vm_host *host, const struct vm_vcpu *vcpu, struct vm_vcpu_halt *ret);
 
-/* The host's perf events that KVM has made for counters that the guest itself has set up. */
+/* The host's perf events that KVM has made for counters that the guest itself has switched on. */
 struct vm_vcpu_counters {
 	u32 nr;
 	u32 failed;	/* another event has the counter: the guest's stands still, untold */

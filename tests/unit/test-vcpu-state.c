@@ -101,11 +101,14 @@ static void test_counters_x86(void **state)
 	expect(0, 0, 0, 0);
 	put_event("arch.pmu.gp_counters", 0, STATE_ACTIVE, 1000, 1000);
 	put_event("arch.pmu.gp_counters", 7, STATE_ERROR, 500, 20);
-	put_event("arch.pmu.fixed_counters", 2, STATE_OFF, 30, 30);
+	put_event("arch.pmu.fixed_counters", 2, 0, 30, 30);
 	expect(3, 1, 1530, 1050);
 	/* Read while it changes: never more than all of it. */
 	put_event("arch.pmu.fixed_counters", 0, 0, 10, 11);
 	expect(4, 1, 1540, 1060);
+	/* Switched off. */
+	put_event("arch.pmu.fixed_counters", 0, STATE_OFF, 50, 50);
+	expect(3, 1, 1530, 1050);
 	stop();
 }
 
