@@ -47,6 +47,23 @@ static void on_overflow(int number)
 		current_run->immediate_exit = 1;
 }
 
+/* Whose events may be in the way; a slow look, for the few reports that are told. */
+static void tell_holders(void)
+{
+	struct vpmu_holder holders[3];
+	int nr = vpmu_holders(NULL, holders, 3);
+
+	for (int i = 0; i < nr && i < 3; i++)
+		fprintf(stderr, "kvmprof-vmm: has perf events open: %s (%d): %u\n",
+			holders[i].name, holders[i].pid, holders[i].nr_events);
+}
+
+static bool is_contention(enum vpmu_report_kind kind)
+{
+	return kind == VPMU_REPORT_BUSY || kind == VPMU_REPORT_LOST ||
+	       kind == VPMU_REPORT_EVICTED;
+}
+
 static void told(void *context, const struct vpmu_report *report)
 {
 	struct pmu *pmu = context;
@@ -55,11 +72,13 @@ static void told(void *context, const struct vpmu_report *report)
 	pthread_mutex_lock(&pmu->lock);
 	tell = pmu->nr_told++ < MAX_TOLD;
 	pthread_mutex_unlock(&pmu->lock);
-	if (tell)
-		fprintf(stderr, "kvmprof-vmm: vCPU %u: counter %u: event %#" PRIx64 " %s%s%s\n",
-			report->vcpu, report->slot, report->event.raw,
-			vpmu_report_name(report->kind), report->error ? ": " : "",
-			report->error ? strerror(-report->error) : "");
+	if (!tell)
+		return;
+	fprintf(stderr, "kvmprof-vmm: vCPU %u: counter %u: event %#" PRIx64 " %s%s%s\n",
+		report->vcpu, report->slot, report->event.raw, vpmu_report_name(report->kind),
+		report->error ? ": " : "", report->error ? strerror(-report->error) : "");
+	if (is_contention(report->kind))
+		tell_holders();
 }
 
 static int choose_backend(const struct pmu_options *options, struct vpmu_backend *ret)
