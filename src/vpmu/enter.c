@@ -320,8 +320,10 @@ int vpmu_enter(struct vpmu *vpmu, struct vpmu_entry *ret)
 	FOR_EACH_SLOT(n, touched)
 		stop_unwanted(vpmu, n);
 	FOR_EACH_SLOT(n, touched)
-		err = update(vpmu, n) ?: err;
-	err = check_running(vpmu) ?: err;
+		if (update(vpmu, n))
+			err = -EBUSY;
+	if (check_running(vpmu))
+		err = -EBUSY;
 	if (ret)
 		*ret = vpmu->entry;
 	stat_add(err ? &vpmu->stats.entries_refused : &vpmu->stats.entries, 1);

@@ -22,7 +22,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the state is little-e
 /* What a state has besides its header. */
 struct state {
 	uint64_t fixed_control, global_control, global_status, debugctl, flags;
-	uint64_t value[VPMU_SLOTS], select[VPMU_MAX_GP];
+	uint64_t value[VPMU_SLOTS], select[VPMU_FIXED_SLOT];
 };
 
 static unsigned int nr_words(const struct vpmu_vm *vm)
