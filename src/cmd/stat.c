@@ -167,13 +167,20 @@ static double seconds_since(u64 start)
 	return (clock_now_ns() - start) / 1e9;
 }
 
+static int read_counts(const struct session *session)
+{
+	int err = tally_read(session->tally);
+
+	return err ? log_error_errno(err, "cannot read the counts") : 0;
+}
+
 static int print_report(struct session *session, bool interval)
 {
 	struct tally_report report;
 	int err = tally_report(session->tally, interval, opt.per_vcpu, &report);
 
 	if (err)
-		return log_error_errno(err, "cannot read the counts");
+		return log_error_errno(err, "cannot sum up the counts");
 	session->style.interval = interval;
 	err = stat_print(session->out, &session->style, &report, seconds_since(session->started));
 	tally_report_deinit(&report);
@@ -206,7 +213,7 @@ static int run(struct session *session, int *ret_child)
 			next_follow = now + FOLLOW_MS;
 		}
 		if (!err && now >= next_print && now < end) {
-			err = print_report(session, true);
+			err = read_counts(session) ?: print_report(session, true);
 			next_print += opt.interval_ms;
 		}
 	}
@@ -226,9 +233,9 @@ static void print_note(const char *text, void *arg)
 
 static int finish(struct session *session)
 {
-	int err = 0;
+	int err = read_counts(session);
 
-	if (opt.interval_ms)
+	if (!err && opt.interval_ms)
 		err = print_report(session, true);
 	if (!err && (!opt.interval_ms || opt.summary))
 		err = print_report(session, false);

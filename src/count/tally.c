@@ -48,7 +48,7 @@ struct tally {
 	const char *exits_why;		/* why */
 	struct capture_events exit_event;	/* kvm:kvm_exit, then */
 	VEC(struct tally_vm *) vms;
-	u64 started, reported;		/* ns */
+	u64 started, read, reported;	/* ns */
 	int *errors;			/* of each event and mode, the first; 0: none */
 };
 
@@ -297,8 +297,9 @@ static void look_at_own_counters(struct tally *tally, struct tally_vm *vm)
 	vm->most_failed = MAX(vm->most_failed, sum.failed);
 }
 
-static int read_all(struct tally *tally)
+int tally_read(struct tally *tally)
 {
+	tally->read = clock_now_ns();
 	vec_for_each(&tally->vms, vm) {
 		if ((*vm)->gone)
 			continue;
@@ -651,10 +652,9 @@ void tally_report_deinit(struct tally_report *report)
 int tally_report(struct tally *tally, bool interval, bool per_vcpu, struct tally_report *ret)
 {
 	struct tally_report report = { VEC_INIT };
-	u64 now = clock_now_ns();
-	int err = read_all(tally);
+	int err = 0;
 
-	report.elapsed = now - (interval ? tally->reported : tally->started);
+	report.elapsed = tally->read - (interval ? tally->reported : tally->started);
 	for (size_t i = 0; i < tally->vms.nr && !err; i++)
 		err = report_vm(tally, tally->vms.data[i], interval, per_vcpu, &report);
 	vec_for_each(&report.rows, row)
@@ -664,7 +664,7 @@ int tally_report(struct tally *tally, bool interval, bool per_vcpu, struct tally
 		return err;
 	}
 	if (interval)
-		tally->reported = now;
+		tally->reported = tally->read;
 	*ret = report;
 	return 0;
 }

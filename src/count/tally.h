@@ -82,6 +82,9 @@ DEFINE_CLEANUP(struct tally *, tally_destroy)
 int tally_follow(struct tally *tally);
 size_t tally_nr_vms(const struct tally *tally);	/* that are there */
 
+/* Reads all counts, for the reports that follow: they all are of this moment. */
+int tally_read(struct tally *tally);
+
 /* What was counted since the last report with @interval, or else since the beginning. */
 int tally_report(struct tally *tally, bool interval, bool per_vcpu, struct tally_report *ret);
 
