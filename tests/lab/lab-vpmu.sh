@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: host=6.1 timeout=420
+# lab: host=6.1 timeout=420 slow
 # SPDX-License-Identifier: GPL-2.0-only
 # A guest with a PMU by libvpmu, under kvmprof-vmm: its kernel finds the PMU, stock perf in it counts
 # cycles, samples them, and finds where the program spends them. The lab host has no PMU: what counts
