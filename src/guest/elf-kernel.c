@@ -162,6 +162,17 @@ const struct symtab *elf_kernel_symbols(const struct elf_kernel *elf)
 	return elf->symbols;
 }
 
+const struct symbol *elf_kernel_reference(const struct elf_kernel *elf)
+{
+	for (size_t i = 0; i < symtab_nr(elf->symbols); i++) {
+		const struct symbol *symbol = symtab_at(elf->symbols, i);
+
+		if (symbol_type_is_code(symbol->type))
+			return symbol;
+	}
+	return NULL;
+}
+
 int elf_kernel_find_row(const struct elf_kernel *elf, gva_t pc, struct cfi_row *ret_row)
 {
 	return elf->rules ? cfi_table_find(elf->rules, pc.addr - elf->shift, ret_row) : -ENOENT;

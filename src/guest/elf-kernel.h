@@ -38,6 +38,9 @@ const struct build_id *elf_kernel_build_id(const struct elf_kernel *elf);
 /* At their addresses in the guest. */
 const struct symtab *elf_kernel_symbols(const struct elf_kernel *elf);
 
+/* Its first function, by which a recording's readers tell where it was; NULL: it has no names. */
+const struct symbol *elf_kernel_reference(const struct elf_kernel *elf);
+
 /* unwind_ops.find_user_row(): by .eh_frame and its like; -ENOENT where there is none. */
 int elf_kernel_find_row(const struct elf_kernel *elf, gva_t pc, struct cfi_row *ret_row);
 

@@ -305,6 +305,7 @@ void guest_set_elf(struct guest *guest, const struct elf_kernel *elf)
 static void describe_given(struct guest *guest)
 {
 	const struct build_id *id = elf_kernel_build_id(guest->elf);
+	const struct symbol *reference = elf_kernel_reference(guest->elf);
 	struct guest_kernel *kernel = &guest->kernel;
 
 	snprintf(kernel->release, sizeof(kernel->release), "%s", elf_kernel_name(guest->elf));
@@ -312,6 +313,10 @@ static void describe_given(struct guest *guest)
 	memcpy(kernel->build_id.data, id->data, kernel->build_id.size);
 	kernel->start = kernel->reference = GVA(elf_kernel_start(guest->elf));
 	kernel->reference_name = "_text";
+	if (reference) {
+		kernel->reference = GVA(reference->start);
+		kernel->reference_name = symtab_name(elf_kernel_symbols(guest->elf), reference);
+	}
 	kernel->text_end = kernel->end = GVA(elf_kernel_text_end(guest->elf));
 	kernel->os = GUEST_OS_GIVEN;
 }

@@ -39,7 +39,7 @@ struct guest_kernel {
 	gva_t text_end;		/* _etext */
 	gva_t end;		/* _end */
 	gva_t reference;	/* of a symbol that /proc/kallsyms has, */
-	const char *reference_name;	/* which tells readers where the kernel was; constant */
+	const char *reference_name;	/* which tells readers where it was; lives as the guest */
 	u64 kaslr_offset;	/* start - the link address; 0 when unknown */
 	bool is_32;		/* of i386: addresses here are sign-extended */
 	bool has_btf;

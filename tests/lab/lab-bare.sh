@@ -9,6 +9,7 @@ set -u
 
 lab=$SRC/lab/lab
 bare=$BUILD/lab/bare
+mkdir "$TMPDIR/debug" # of a guest that nothing is known of, nothing is stored
 
 # record NAME [OPTION…]: into $TMPDIR/NAME.*
 record() {
@@ -54,7 +55,7 @@ record names --guest-elf "$bare/bare-fp"
 first names 'its OS is unknown, names and rules are those of bare-fp at 0x400000'
 shares names fp
 for function in alpha_leaf beta_low gamma_deep main start64; do
-	contains "names: $function" "$(cat "$TMPDIR/names.script")" " $function"
+	check "names: $function" grep -q " $function" "$TMPDIR/names.script"
 done
 perf --buildid-dir "$TMPDIR/debug" script --no-inline -i "$TMPDIR/names.data" \
 	>"$TMPDIR/names.perf" 2>/dev/null

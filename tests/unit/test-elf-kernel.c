@@ -118,6 +118,9 @@ static void expect_at(const struct fixture *f, u64 address, u64 start)
 	assert_non_null(symtab_find(symtab, start + 0x2f));
 	assert_string_equal(symtab_name(symtab, symtab_find(symtab, start + 0x2f)), "loop");
 	assert_null(symtab_find(symtab, start - 1));
+	assert_non_null(elf_kernel_reference(elf));
+	assert_true(symbol_type_is_code(elf_kernel_reference(elf)->type));
+	assert_in_range(elf_kernel_reference(elf)->start, start, start + 0x2f);
 	assert_int_equal(elf_kernel_find_row(elf, GVA(start + 0x10), &row), -ENOENT);
 	assert_int_equal(check(f, elf), 0);
 }
