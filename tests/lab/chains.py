@@ -55,9 +55,11 @@ def open_script(path, kallsyms):
 
 
 def address_of(frame):
-    """Of a kernel of 32 bits in the upper half, too, as any other's."""
+    """Of a Linux kernel of 32 bits in the upper half, too, as any other's."""
     ip = int(frame["ip"], 16)
-    return ip | 0xffffffff << 32 if ip < 1 << 32 and frame["dso"] == "[kernel.kallsyms]" else ip
+    if 1 << 31 <= ip < 1 << 32 and frame["dso"] == "[kernel.kallsyms]":
+        return ip | 0xffffffff << 32
+    return ip
 
 
 @functools.lru_cache(maxsize=4)

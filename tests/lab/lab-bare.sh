@@ -39,12 +39,12 @@ first() {
 shares() {
 	chains shares "$TMPDIR/$1.script" --label "$1" --comm "$(comm "$1")" --entry start64 \
 		--binary "$bare/bare-$2" --want alpha=50,beta=30,gamma=20 --min-samples 1000
-	chains user "$TMPDIR/$1.script" --label "$1" --comm "$(comm "$1")" --min-samples 1000
+	chains user "$TMPDIR/$1.script" --label "$1" --comm '.*' --min-samples 1000
 }
 
 # comm NAME: what samples of no task are called
 comm() {
-	sed -n 's/^ *\([^ ].*\) \+-1 .*/\1/p' "$TMPDIR/$1.script" | head -n 1
+	sed -n 's/^ *\(.*[^ ]\) \+-1 .*/\1/p' "$TMPDIR/$1.script" | head -n 1
 }
 
 start fp
