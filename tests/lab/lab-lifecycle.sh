@@ -1,20 +1,11 @@
 #!/bin/sh
 # lab: host=6.12 timeout=600
 # SPDX-License-Identifier: GPL-2.0-only
-# Guests, vCPUs and memory come and go while recording; recorders are interrupted and killed. Every
-# file is whole or absent, and the guests run on.
+# Recorders are refused, interrupted and killed, a guest ends while it is recorded. Every file is whole
+# or absent, and the guests run on. lab-follow.sh has what comes meanwhile.
 set -u
 . "$SRC/tests/lib/tap.sh"
 . "$SRC/tests/lib/work.sh"
-
-
-# start NAME [OPTION…]
-start() {
-	name=$1
-	shift
-	check "guest $name starts" "$lab" guest start "$name" --kernel 6.1 \
-		--workload 'cputree-fp --report 1' "$@"
-}
 
 # nothing_left DIR WHAT
 nothing_left() {
@@ -27,7 +18,7 @@ status "list without guests" 0 "$KVMPROF" list
 status "record without guests" 1 "$KVMPROF" record --duration 1
 contains "record without guests says so" "$tap_output" "no KVM guest is running"
 
-start one --cpus 1 --hotplug
+start_working one --cpus 1
 status "record by an unknown name" 1 "$KVMPROF" record --vm nobody --duration 1
 contains "it says so" "$tap_output" "kvmprof list"
 status "record of a process that is no VMM" 1 "$KVMPROF" record -p 1 --duration 1
@@ -73,39 +64,6 @@ for mode in inline deferred ptrace; do
 	runs_on one "SIGKILL in $mode mode"
 	nothing_left killed "SIGKILL in $mode mode"
 done
-
-# What comes while recording is followed.
-"$KVMPROF" record -a -F 499 -o all.data >said 2>&1 &
-recorder=$!
-recording said
-sleep 1
-# qmp WHAT COMMAND ARGUMENTS
-qmp() {
-	check "$1" "$lab" guest qmp one "{\"execute\":\"$2\",\"arguments\":{$3}}"
-}
-free=$("$lab" guest qmp one '{"execute":"query-hotpluggable-cpus"}' | python3 -c '
-import json, sys
-free = next(cpu for cpu in json.load(sys.stdin)["return"] if "qom-path" not in cpu)
-print(json.dumps({"driver": free["type"], "id": "more", **free["props"]})[1:-1])')
-qmp "a vCPU is plugged" device_add "$free"
-qmp "memory is made" object-add \
-	'"qom-type":"memory-backend-ram","id":"m1","size":134217728'
-qmp "memory is plugged" device_add '"driver":"pc-dimm","id":"d1","memdev":"m1"'
-start two --cpus 1
-sleep 4
-check "guest two stops" "$lab" guest stop two
-sleep 2
-runs_on one "after hotplug"
-kill -INT "$recorder"
-wait "$recorder"
-same "record -a: status" 0 $?
-cat said
-check "record -a: a file for guest one" "$KVMPROF" report --stdio -i all.data.one
-check "record -a: a file for guest two, which came and went" "$KVMPROF" report --stdio -i all.data.two
-# Samples that come between a slot's appearance and the next look at the slots.
-outside=$(sed -n -E 's/.*(outside memory slots|memory slots changed) ([0-9]+).*/\2/p' said |
-	sort -n | tail -n 1)
-check "record -a: few samples with unknown slots" test "${outside:-0}" -lt 500
 
 # The guest ends while it is recorded.
 "$KVMPROF" record --vm one -F 499 -o gone.data >said 2>&1 &

@@ -4,6 +4,14 @@
 
 lab=$SRC/lab/lab
 
+# start_working NAME [OPTION…]: a guest that reports its work each second
+start_working() {
+	guests_name=$1
+	shift
+	check "guest $guests_name starts" "$lab" guest start "$guests_name" --kernel 6.1 \
+		--workload 'cputree-fp --report 1' "$@"
+}
+
 # work NAME: lines of work that the guest has reported; they grow while it runs
 work() {
 	"$lab" guest console "$1" | grep -c 'work cputree'
