@@ -38,11 +38,11 @@ check_guest() {
 		--min-samples 300
 	chains user "$out/script" --label "$label, in a segment" --comm segments-32-fp \
 		--min-samples 300
-	# That both have their names tells that addresses are linear. Of 175 samples, as there are, the
-	# shares are known to 11 points, three sigmas.
+	# That both have their names tells that addresses are linear. Of some 500 samples the shares are
+	# known to 7 points, three sigmas.
 	chains shares "$out/script" --label "$label, in a segment" --comm segments-32-fp \
 		--binary "$BUILD/lab/workloads/segments-32-fp" --want inside=60,outside=40 \
-		--min-samples 100 --within 11
+		--min-samples 300 --within 7
 	chains names "$out/script" --label "$label" \
 		--comms cputree-32-fp,syscalls-32-fp,faults-32-fp,recurse-32-fp,signals-32-nofp,red-1
 }
