@@ -65,7 +65,7 @@ check_chains() {
 	chains paths "$out/script" --label "$label" --comm 'syscalls-.*' --peer "$out/script" \
 		--path 'entry_SYSCALL_64.*>do_syscall_64>.*stat.*' \
 		--path 'do_syscall_64>.*read>vfs_read' \
-		--path 'do_syscall_64>.*mmap.*>vm_mmap_pgoff>do_mmap'
+		--path 'do_syscall_64>vm_mmap_pgoff>do_mmap'
 	chains names "$out/script" --label "$label" \
 		--comms "cputree-fp,cputree-nofp,syscalls-fp,forkexec-fp,faults-fp,red-1"
 	chains_judge

@@ -55,7 +55,7 @@ record_all() {
 		--peer "$TMPDIR/all.script" \
 		--path 'entry_SYSCALL_64.*>do_syscall_64>.*stat.*' \
 		--path 'do_syscall_64>.*read>vfs_read' \
-		--path 'do_syscall_64>.*mmap.*>vm_mmap_pgoff>do_mmap'
+		--path 'do_syscall_64>vm_mmap_pgoff>do_mmap'
 	chains names "$TMPDIR/all.script" --label "all workloads" \
 		--comms "cputree-fp,syscalls-fp,forkexec-fp,faults-fp,red-1,ticker"
 	chains_judge

@@ -45,7 +45,7 @@ record_guest() {
 		--path 'entry_SYSCALL_64.*>do_syscall_64>.*stat.*' \
 		--path 'do_syscall_64>.*read>vfs_read' \
 		--path 'do_syscall_64>.*pipe.*' \
-		--path 'do_syscall_64>.*mmap.*>vm_mmap_pgoff>do_mmap'
+		--path 'do_syscall_64>vm_mmap_pgoff>do_mmap'
 	chains names "$TMPDIR/script" --label "$label" \
 		--comms "cputree-fp,syscalls-fp,forkexec-fp,faults-fp,red-1,ticker,ksoftirqd/.*"
 	chains_judge
