@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "base/types.h"
 #include "vpmu/vpmu.h"
 
 #define MAX_RANGES 8
@@ -243,19 +244,39 @@ void pmu_exit(struct vcpu *vcpu)
 }
 
 /*
- * RDPMC and SHL $32, %RDX, which is what compilers make of Linux's rdpmcl(): the first becomes
- * OUT %EAX, $PMU_PORT.
+ * Whether @at is what compilers make of Linux's native_read_pmc(): RDPMC, the place where a
+ * tracepoint's jump may come, which is a NOP of 2 or 5 bytes or not there, and SHL $32, %RDX.
  */
+static bool is_read_pmc(const uint8_t *at, const uint8_t *end)
+{
+	static const uint8_t shift[] = { 0x48, 0xc1, 0xe2, 0x20 };
+	static const struct {
+		uint8_t size, bytes[5];
+	} nops[] = { { 0, {} }, { 2, { 0x66, 0x90 } }, { 5, { 0x0f, 0x1f, 0x44, 0, 0 } } };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(nops); i++) {
+		const uint8_t *after = at + 2 + nops[i].size;
+
+		if (end - at >= (ptrdiff_t)(2 + nops[i].size + sizeof(shift)) &&
+		    !memcmp(at + 2, nops[i].bytes, nops[i].size) &&
+		    !memcmp(after, shift, sizeof(shift)))
+			return true;
+	}
+	return false;
+}
+
+/* RDPMC becomes OUT %EAX, $PMU_PORT, which has as many bytes. */
 static unsigned int patch_slot(const struct memory_slot *slot)
 {
-	static const uint8_t code[] = { 0x0f, 0x33, 0x48, 0xc1, 0xe2, 0x20 };
+	static const uint8_t code[] = { 0x0f, 0x33 };
 	uint8_t *at = slot->hva, *end = slot->hva + slot->size;
 	unsigned int nr = 0;
 
-	while ((at = memmem(at, end - at, code, sizeof(code)))) {
+	for (; (at = memmem(at, end - at, code, sizeof(code))); at += sizeof(code)) {
+		if (!is_read_pmc(at, end))
+			continue;
 		at[0] = 0xe7;
 		at[1] = PMU_PORT;
-		at += sizeof(code);
 		nr++;
 	}
 	return nr;
