@@ -6,8 +6,11 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "base/errors.h"
+#include "base/log.h"
 #include "base/strbuf.h"
 
 int file_read(int dirfd, const char *path, size_t max, char **ret_data, size_t *ret_size)
@@ -130,4 +133,15 @@ int file_write_atomic(const char *path, const void *data, size_t size)
 	if (err)
 		unlink(temp);
 	return err;
+}
+
+void file_limit_raise(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit))
+		log_debug("the limit of open files stays: %s", error_text(-errno));
 }

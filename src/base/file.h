@@ -24,4 +24,11 @@ int file_make_dirs(const char *path);
 /* Writes all bytes to @fd or fails with the system's error. */
 int fd_write_all(int fd, const void *data, size_t size);
 
+/*
+ * Lets this process open as many files as it may ever: the usual 1024, for the sake of select(), do
+ * not go far where each vCPU and each of its events takes a descriptor. That it stays as it was is
+ * told in debugging only.
+ */
+void file_limit_raise(void);
+
 #endif

@@ -67,6 +67,11 @@ int child_start(struct child *child)
 	return 0;
 }
 
+int child_exit_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 bool child_ended(struct child *child, int *ret_status)
 {
 	int status;

@@ -25,6 +25,9 @@ int child_start(struct child *child);
 /* True once it has ended; *@ret_status as of wait(2). */
 bool child_ended(struct child *child, int *ret_status);
 
+/* Of what wait(2) says, as a shell has it: 128 + the signal that ended it. */
+int child_exit_status(int status);
+
 /*
  * Ends a child that still runs and reaps it: by SIGTERM, and by SIGKILL when that has not ended it
  * after CHILD_GRACE_MS, or when @hurry (may be NULL) returns true. NULL-safe, any state.

@@ -4,15 +4,15 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/errors.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "cmd/child.h"
 #include "cmd/commands.h"
 #include "cmd/input.h"
+#include "cmd/interrupt.h"
 #include "cmd/options.h"
 #include "engine/privileges.h"
 #include "engine/recorder.h"
@@ -134,35 +134,10 @@ static const struct command_spec spec = {
 	.stop_at_operand = true,
 };
 
-static volatile sig_atomic_t interrupted;	/* how often */
-static volatile sig_atomic_t interrupted_by;	/* the last signal */
-
-static void on_interrupt(int number)
-{
-	interrupted_by = number;
-	interrupted = MIN(interrupted + 1, 2);
-}
-
-/* Once ends the recording; more than once says that nothing shall be waited for. */
-static bool in_hurry(void)
-{
-	return interrupted > 1;
-}
-
-static bool is_interrupted(void)
-{
-	return interrupted;
-}
-
-/* Without SA_RESTART: a signal must wake the poll. */
+/* What ends the recording, and what would stop it. */
 static void catch_signals(void)
 {
-	struct sigaction action = { .sa_handler = on_interrupt };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	interrupt_catch();
 	/*
 	 * Who is stopped while it holds a vCPU thread stopped (ptrace mode) stops the guest. The
 	 * command that runs beside was given its own defaults before.
@@ -170,18 +145,6 @@ static void catch_signals(void)
 	signal(SIGTSTP, SIG_IGN);
 	signal(SIGTTIN, SIG_IGN);
 	signal(SIGTTOU, SIG_IGN);
-}
-
-/* Each vCPU takes a descriptor, each VM a few; the usual 1024 are for those who use select(). */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit))
-		log_debug("the limit of open files stays: %s", error_text(-errno));
 }
 
 static int check_options(void)
@@ -434,7 +397,7 @@ static int run(struct recorder *recorder, struct child *child, int *ret_child)
 	u64 end = opt.duration_ms ? started + opt.duration_ms * 1000000ULL : UINT64_MAX;
 	int err = 0;
 
-	while (!interrupted && !err) {
+	while (!interrupted() && !err) {
 		u64 now = clock_now_ns();
 
 		if (now >= end || child_ended(child, ret_child))
@@ -535,10 +498,10 @@ static void limit_cache(struct symcache *cache)
  */
 static int status_not_begun(void)
 {
-	if (!interrupted)
+	if (!interrupted())
 		return STATUS_FAILURE;
 	log_notice("interrupted before the recording began");
-	return 128 + interrupted_by;
+	return 128 + interrupted_by();
 }
 
 static int begin(struct recorder *recorder, struct child *child, char **command)
@@ -547,30 +510,25 @@ static int begin(struct recorder *recorder, struct child *child, char **command)
 
 	if (err)
 		log_debug("privileges are kept: %s", error_text(err));
-	if (interrupted)
+	if (interrupted())
 		return -EINTR;
 	err = recorder_start(recorder);
 	if (err)
 		return log_error_errno(err, "cannot start sampling");
-	if (interrupted)
+	if (interrupted())
 		return -EINTR;
 	err = command[0] ? child_start(child) : 0;
-	if (err && !interrupted)
+	if (err && !interrupted())
 		log_error("cannot run %s: %s", command[0],
 			  err == -EPIPE ? "it was ended before it started" : error_text(err));
 	return err;
-}
-
-static int child_status(int status)
-{
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /* Ends the process under a thread that nothing else ends. The files are complete. */
 static void __attribute__((noreturn)) leave(struct child *child, int status)
 {
 	log_warning("a file of this host cannot be read to its end; left as it is");
-	child_deinit(child, in_hurry);
+	child_deinit(child, interrupted_again);
 	fflush(NULL);
 	_exit(status);
 }
@@ -594,7 +552,7 @@ static int record(struct recorder *recorder, const struct recorder_options *opti
 	if (err)
 		log_error_errno(err, "recording ended early");
 	say_end(recorder, &options->capture);
-	status = err || finish_err ? STATUS_FAILURE : child_status(status);
+	status = err || finish_err ? STATUS_FAILURE : child_exit_status(status);
 	if (recorder_is_stuck(recorder))
 		leave(child, status);
 	limit_cache(options->symcache);
@@ -612,12 +570,12 @@ static int record_guests(struct recorder_options *options, const char *event_why
 	int err;
 
 	err = vm_host_open(&host, &why);
-	if (err && !interrupted)
+	if (err && !interrupted())
 		log_error("cannot look at this host's guests: %s", why ? why : error_text(err));
-	if (err || interrupted)
+	if (err || interrupted())
 		return status_not_begun();
 	err = recorder_create(host, options, &recorder, &why);
-	if (err && !interrupted)
+	if (err && !interrupted())
 		log_error("cannot record: %s (%s)", why, error_text(err));
 	if (err)
 		return status_not_begun();
@@ -736,9 +694,9 @@ static int run_record(struct recorder_options *options, const char *event_why,
 		return STATUS_FAILURE;
 	}
 	catch_signals();
-	raise_file_limit();
+	file_limit_raise();
 	status = record_with_caches(options, event_why, &child, operands->args);
-	child_deinit(&child, in_hurry);
+	child_deinit(&child, interrupted_again);
 	return status;
 }
 
@@ -762,7 +720,7 @@ int cmd_record(int argc, char **argv)
 	options.all = opt.all;
 	options.wait = opt.wait;
 	options.path = opt.output;
-	options.cancelled = is_interrupted;
+	options.cancelled = interrupted;
 	options.on_notice = say_notice;
 	status = STATUS_FAILURE;
 	if (!fill_kick_signal(&options.kick_signal) &&

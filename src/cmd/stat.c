@@ -2,18 +2,17 @@
 /* kvmprof stat: count events of guests, in guest mode and in host mode. */
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "base/errors.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "capture/tracepoint.h"
 #include "cmd/child.h"
 #include "cmd/commands.h"
+#include "cmd/interrupt.h"
 #include "cmd/options.h"
 #include "cmd/stat-print.h"
 #include "count/tally.h"
@@ -86,42 +85,6 @@ static const struct command_spec spec = {
 	.max_operands = OPERANDS_ANY,
 	.stop_at_operand = true,
 };
-
-static volatile sig_atomic_t interrupted;	/* how often */
-
-static void on_interrupt(int number)
-{
-	(void)number;
-	interrupted = MIN(interrupted + 1, 2);
-}
-
-static bool in_hurry(void)
-{
-	return interrupted > 1;
-}
-
-/* Without SA_RESTART: a signal must wake the poll. */
-static void catch_signals(void)
-{
-	struct sigaction action = { .sa_handler = on_interrupt };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-}
-
-/* Every event takes a descriptor for each vCPU and mode; the usual 1024 do not go far. */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit))
-		log_debug("the limit of open files stays: %s", error_text(-errno));
-}
 
 static int check_options(void)
 {
@@ -203,7 +166,7 @@ static int run(struct session *session, int *ret_child)
 	u64 next_follow = now + FOLLOW_MS;
 	int err = 0;
 
-	while (!interrupted && !err && now < end && !child_ended(session->child, ret_child)) {
+	while (!interrupted() && !err && now < end && !child_ended(session->child, ret_child)) {
 		u64 next = MIN(MIN(end, next_print), MIN(next_follow, now + POLL_MS));
 
 		poll(NULL, 0, next > now ? (int)(next - now) : 0);
@@ -244,11 +207,6 @@ static int finish(struct session *session)
 	return err;
 }
 
-static int child_status(int status)
-{
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 static int count(struct session *session, char **command)
 {
 	int err, finish_err, status = 0;
@@ -269,7 +227,7 @@ static int count(struct session *session, char **command)
 	if (err)
 		log_error_errno(err, "counting ended early");
 	finish_err = finish(session);
-	return err || finish_err ? STATUS_FAILURE : child_status(status);
+	return err || finish_err ? STATUS_FAILURE : child_exit_status(status);
 }
 
 /* Without names the numbers are shown. */
@@ -332,11 +290,11 @@ static int run_stat(const struct capture_events *events, FILE *out, char **comma
 		log_error_errno(status, "cannot start %s", command[0]);
 		return STATUS_FAILURE;
 	}
-	catch_signals();
-	raise_file_limit();
+	interrupt_catch();
+	file_limit_raise();
 	load_names(&names);
 	status = count_guests(&session, events, command);
-	child_deinit(&child, in_hurry);
+	child_deinit(&child, interrupted_again);
 	exit_names_deinit(&names);
 	return status;
 }

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "base/cursor.h"
@@ -194,6 +195,19 @@ static void test_vec(void **state)
 	vec_deinit(&v);
 }
 
+static void test_file_limit(void **state)
+{
+	struct rlimit limit;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	limit.rlim_cur = MIN(limit.rlim_max, 64);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	file_limit_raise();
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_true(limit.rlim_cur == limit.rlim_max);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +219,7 @@ int main(void)
 		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_file_atomic),
 		cmocka_unit_test(test_file_device),
+		cmocka_unit_test(test_file_limit),
 		cmocka_unit_test(test_vec),
 	};
 
