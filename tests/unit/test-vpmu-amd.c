@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "build-vpmu.h"
+#include "vpmu-access.h"
 
 #define K7_SELECT 0xc0010000
 #define K7_COUNTER 0xc0010004
@@ -20,20 +20,6 @@
 #define KERNEL (1U << 17)
 #define INT (1U << 20)
 #define ENABLE (1U << 22)
-#define BIT(n) (1ULL << (n))
-
-static uint64_t rd(struct build_vpmu *b, uint32_t msr)
-{
-	uint64_t value = 0;
-
-	assert_int_equal(vpmu_rdmsr(b->vpmu, msr, &value), VPMU_OK);
-	return value;
-}
-
-static void wr(struct build_vpmu *b, uint32_t msr, uint64_t value)
-{
-	assert_int_equal(vpmu_wrmsr(b->vpmu, msr, value), VPMU_OK);
-}
 
 static void not_there(struct build_vpmu *b, uint32_t msr)
 {

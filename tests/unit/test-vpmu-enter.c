@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "build-vpmu.h"
+#include "vpmu-access.h"
 
 /* Of VPMU_INTEL_V2, in full. */
 #define PMC 0xc1
@@ -28,20 +28,6 @@
 #define INSTRUCTIONS (ENABLE | KERNEL | 0xc0)
 #define BRANCHES (ENABLE | KERNEL | 0xc4)
 #define CHANGED (1ULL << 63)
-#define BIT(n) (1ULL << (n))
-
-static uint64_t rd(struct build_vpmu *b, uint32_t msr)
-{
-	uint64_t value = 0;
-
-	assert_int_equal(vpmu_rdmsr(b->vpmu, msr, &value), VPMU_OK);
-	return value;
-}
-
-static void wr(struct build_vpmu *b, uint32_t msr, uint64_t value)
-{
-	assert_int_equal(vpmu_wrmsr(b->vpmu, msr, value), VPMU_OK);
-}
 
 static void start(struct build_vpmu *b, unsigned int counters, enum vpmu_policy policy,
 		  unsigned int max_events)
@@ -52,14 +38,6 @@ static void start(struct build_vpmu *b, unsigned int counters, enum vpmu_policy 
 	options.policy = policy;
 	options.max_events = max_events;
 	build_vpmu_start(b, &options);
-}
-
-static struct vpmu_stats stats(struct build_vpmu *b)
-{
-	struct vpmu_stats stats;
-
-	vpmu_get_stats(b->vpmu, &stats, sizeof(stats));
-	return stats;
 }
 
 static struct vpmu_entry enter(struct build_vpmu *b, int err)

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "build-vpmu.h"
+#include "vpmu-access.h"
 
 #define PMC 0xc1
 #define SELECT 0x186
@@ -30,20 +30,6 @@
 #define ANY (1U << 21)
 #define ENABLE (1U << 22)
 #define FREEZE (1U << 12)
-#define BIT(n) (1ULL << (n))
-
-static uint64_t rd(struct build_vpmu *b, uint32_t msr)
-{
-	uint64_t value = 0;
-
-	assert_int_equal(vpmu_rdmsr(b->vpmu, msr, &value), VPMU_OK);
-	return value;
-}
-
-static void wr(struct build_vpmu *b, uint32_t msr, uint64_t value)
-{
-	assert_int_equal(vpmu_wrmsr(b->vpmu, msr, value), VPMU_OK);
-}
 
 static void wr_gp(struct build_vpmu *b, uint32_t msr, uint64_t value)
 {

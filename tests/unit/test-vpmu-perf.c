@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#include "build-vpmu.h"
+#include "vpmu-access.h"
 
 #define SELECT 0xc0010000	/* of VPMU_AMD_K7 */
 #define COUNTER 0xc0010004
@@ -25,7 +25,6 @@
 #define KERNEL (1U << 17)
 #define ENABLE (1U << 22)
 #define CYCLES (ENABLE | USER | KERNEL | 0x76)
-#define BIT(n) (1ULL << (n))
 
 static struct {
 	int error;				/* of perf_event_open(), positive; 0: it works */
@@ -127,11 +126,6 @@ static int reset(void **state)
 	memset(&kernel, 0, sizeof(kernel));
 	signal(SIGUSR1, SIG_IGN);
 	return 0;
-}
-
-static void wr(struct build_vpmu *b, uint32_t msr, uint64_t value)
-{
-	assert_int_equal(vpmu_wrmsr(b->vpmu, msr, value), VPMU_OK);
 }
 
 static void skip_elsewhere(int err)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "build-vpmu.h"
+#include "vpmu-access.h"
 
 #define PMC 0xc1
 #define SELECT 0x186
@@ -17,20 +17,6 @@
 #define CYCLES_AMD ((1U << 22) | (1U << 17) | (1U << 20) | 0x76)
 #define NMI 0x400
 #define MASKED (1U << 16)
-#define BIT(n) (1ULL << (n))
-
-static void wr(struct build_vpmu *b, uint32_t msr, uint64_t value)
-{
-	assert_int_equal(vpmu_wrmsr(b->vpmu, msr, value), VPMU_OK);
-}
-
-static struct vpmu_stats stats(struct build_vpmu *b)
-{
-	struct vpmu_stats stats;
-
-	vpmu_get_stats(b->vpmu, &stats, sizeof(stats));
-	return stats;
-}
 
 static struct vpmu_pmi pmi(struct build_vpmu *b, uint32_t lvtpc)
 {

@@ -8,9 +8,8 @@
 
 #include <string.h>
 
-#include "build-vpmu.h"
+#include "vpmu-access.h"
 
-#define BIT(n) (1ULL << (n))
 
 /* Values that the model takes, in as many registers as there are. */
 static void fill(struct build_vpmu *b, unsigned int seed)

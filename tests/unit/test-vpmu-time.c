@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "build-vpmu.h"
+#include "vpmu-access.h"
 
 #define SELECT 0x186
 #define A_PMC 0x4c1
@@ -19,7 +19,6 @@
 #define CONTROL 0x38f
 #define BOTH ((1U << 16) | (1U << 17))
 #define ENABLE (1U << 22)
-#define BIT(n) (1ULL << (n))
 
 static uint64_t test_clock(void *context)
 {
@@ -37,19 +36,6 @@ static int start(struct build_vpmu *b, const struct vpmu_time_options *time)
 	if (!err)
 		build_vpmu_start(b, &options);
 	return err;
-}
-
-static uint64_t rd(struct build_vpmu *b, uint32_t msr)
-{
-	uint64_t value = 0;
-
-	assert_int_equal(vpmu_rdmsr(b->vpmu, msr, &value), VPMU_OK);
-	return value;
-}
-
-static void wr(struct build_vpmu *b, uint32_t msr, uint64_t value)
-{
-	assert_int_equal(vpmu_wrmsr(b->vpmu, msr, value), VPMU_OK);
 }
 
 /* No rounding adds up, however short the stays are. */
