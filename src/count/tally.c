@@ -311,20 +311,6 @@ int tally_read(struct tally *tally)
 	return read_reasons(tally);
 }
 
-/* Its last figures stay. Reasons are read before they are forgotten. */
-static int drop_vcpu(struct tally *tally, const struct tally_vm *vm, struct tally_vcpu *vcpu)
-{
-	int err;
-
-	read_vcpu(tally, vm, vcpu, false);
-	err = read_reasons(tally);
-	if (tally->exits)
-		exits_remove_thread(tally->exits, vcpu->vcpu.tid);
-	close_counters(tally, vcpu);
-	vcpu->gone = true;
-	return err;
-}
-
 static bool has_vcpu(const struct vm *vm, const struct vm_vcpu *wanted)
 {
 	vec_for_each(&vm->vcpus, vcpu)
@@ -342,15 +328,49 @@ static bool follows(const struct tally_vm *vm, const struct vm_vcpu *wanted)
 	return false;
 }
 
+static void drop_vcpu(struct tally *tally, struct tally_vcpu *vcpu)
+{
+	if (tally->exits)
+		exits_remove_thread(tally->exits, vcpu->vcpu.tid);
+	close_counters(tally, vcpu);
+	vcpu->gone = true;
+}
+
+/* @found NULL: the VM is gone. */
+static bool has_left(const struct tally_vcpu *vcpu, const struct vm *found)
+{
+	return !vcpu->gone && (!found || !has_vcpu(found, &vcpu->vcpu));
+}
+
+/*
+ * Drops those that have left; their last figures stay. The reasons of all are read once, before
+ * those of these are forgotten.
+ */
+static int drop_vcpus(struct tally *tally, const struct tally_vm *vm, const struct vm *found)
+{
+	bool any = false;
+	int err;
+
+	vec_for_each(&vm->vcpus, vcpu) {
+		if (!has_left(*vcpu, found))
+			continue;
+		read_vcpu(tally, vm, *vcpu, false);
+		any = true;
+	}
+	if (!any)
+		return 0;
+	err = read_reasons(tally);
+	vec_for_each(&vm->vcpus, vcpu)
+		if (has_left(*vcpu, found))
+			drop_vcpu(tally, *vcpu);
+	return err;
+}
+
 /* @found NULL: the VM is gone. */
 static int update_vcpus(struct tally *tally, struct tally_vm *vm, const struct vm *found)
 {
-	int err = 0;
+	int err = drop_vcpus(tally, vm, found);
 
-	vec_for_each(&vm->vcpus, vcpu) {
-		if (!err && !(*vcpu)->gone && (!found || !has_vcpu(found, &(*vcpu)->vcpu)))
-			err = drop_vcpu(tally, vm, *vcpu);
-	}
 	for (size_t i = 0; found && i < found->vcpus.nr && !err; i++) {
 		const struct vm_vcpu *vcpu = &found->vcpus.data[i];
 
