@@ -26,7 +26,7 @@ void count_add(struct count *count, const struct count *other)
 	count->failed = count->failed || other->failed;
 }
 
-static u64 difference(u64 now, u64 before)
+u64 count_grown(u64 now, u64 before)
 {
 	return now > before ? now - before : 0;
 }
@@ -34,9 +34,9 @@ static u64 difference(u64 now, u64 before)
 struct count count_since(const struct count *now, const struct count *before)
 {
 	return (struct count){
-		.value = difference(now->value, before->value),
-		.on = difference(now->on, before->on),
-		.counted = difference(now->counted, before->counted),
+		.value = count_grown(now->value, before->value),
+		.on = count_grown(now->on, before->on),
+		.counted = count_grown(now->counted, before->counted),
 		.unsupported = now->unsupported,
 		.failed = now->failed,
 	};

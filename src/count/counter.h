@@ -33,6 +33,9 @@ struct count {
 
 void count_add(struct count *count, const struct count *other);
 
+/* What a figure has grown by; 0 where it was read later and is less. */
+u64 count_grown(u64 now, u64 before);
+
 /* @now less what was counted before. */
 struct count count_since(const struct count *now, const struct count *before);
 

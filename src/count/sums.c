@@ -53,11 +53,6 @@ int tally_sums_add(struct tally_sums *sums, const struct tally_sums *other, u32 
 	return err;
 }
 
-static u64 less(u64 now, u64 before)
-{
-	return now > before ? now - before : 0;
-}
-
 static u64 nr_of(const exit_reasons *reasons, const struct exit_reason *wanted)
 {
 	vec_for_each(reasons, reason) {
@@ -73,7 +68,7 @@ static int reasons_since(const exit_reasons *now, const exit_reasons *before, ex
 
 	for (size_t i = 0; i < now->nr && !err; i++) {
 		const struct exit_reason *reason = &now->data[i];
-		u64 nr = less(reason->nr, nr_of(before, reason));
+		u64 nr = count_grown(reason->nr, nr_of(before, reason));
 
 		if (nr)
 			err = exit_reasons_add(ret, reason->reason, reason->detail, nr);
@@ -87,13 +82,13 @@ int tally_sums_since(const struct tally_sums *now, const struct tally_sums *befo
 {
 	for (u32 i = 0; i < nr_events * COUNT_NR_MODES; i++)
 		ret->counts[i] = count_since(&now->counts[i], &before->counts[i]);
-	ret->followed = less(now->followed, before->followed);
-	ret->run = less(now->run, before->run);
-	ret->steal = less(now->steal, before->steal);
-	ret->guest = less(now->guest, before->guest);
-	ret->halt = MIN(less(now->halt, before->halt), ret->followed);
-	ret->poll = MIN(less(now->poll, before->poll), ret->followed);
-	ret->exits = less(now->exits, before->exits);
+	ret->followed = count_grown(now->followed, before->followed);
+	ret->run = count_grown(now->run, before->run);
+	ret->steal = count_grown(now->steal, before->steal);
+	ret->guest = count_grown(now->guest, before->guest);
+	ret->halt = MIN(count_grown(now->halt, before->halt), ret->followed);
+	ret->poll = MIN(count_grown(now->poll, before->poll), ret->followed);
+	ret->exits = count_grown(now->exits, before->exits);
 	ret->known = now->known;
 	return reasons_since(&now->reasons, &before->reasons, &ret->reasons);
 }
@@ -106,7 +101,7 @@ static struct count time_value(const struct tally_sums *sums, enum count_mode mo
 
 	count.unsupported = (sums->known & needed) != needed;
 	if (mode == COUNT_HOST)
-		count.value = less(sums->run, sums->guest);
+		count.value = count_grown(sums->run, sums->guest);
 	count.on = count.counted = sums->followed;
 	return count;
 }
