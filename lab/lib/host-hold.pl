@@ -7,8 +7,10 @@
 #   preempt_notifier_key, on while there is a VM;
 #   perf_sched_events, on while a task has a perf event;
 #   apic_sw_disabled, on while a vCPU has its local APIC disabled, as all have at first;
-#   the tracepoint kvm_userspace_exit, to which deferred capture attaches. With two others attached
-#   already neither its key nor its static call changes.
+#   the tracepoints kvm_userspace_exit, to which deferred capture attaches, and kvm_entry and kvm_exit,
+#   to which counting does. With two others attached already neither its key nor its static call
+#   changes. One of the two is an event of perf that nobody counts; the other waits in an instance of
+#   tracefs to be enabled by an event that never comes. Each costs the look at one flag.
 # A VM that never runs and events that nobody reads cost next to nothing. Its vCPU lives on without a
 # file, and who looks for guests by those does not see it.
 use strict;
@@ -40,12 +42,21 @@ my $SOFTWARE = 1;
 my $DUMMY = 9;
 hold_event($SOFTWARE, $DUMMY);
 
+# hold_tracepoint(NAME, INSTANCE): from perf, and from tracefs in that instance
 my $TRACEPOINT = 2;
-my $folder = '/sys/kernel/tracing/events/kvm/kvm_userspace_exit';
-open(my $id, '<', "$folder/id") or die "hold: $folder: $!\n";
-hold_event($TRACEPOINT, int(<$id>));
-open(my $enable, '>', "$folder/enable") or die "hold: $folder: $!\n";
-syswrite($enable, '1');
+my $tracing = '/sys/kernel/tracing';
+my $never = 'kvm_xen_hypercall';
+sub hold_tracepoint {
+	my ($name, $instance) = @_;
+
+	open(my $id, '<', "$tracing/events/kvm/$name/id") or die "hold: $name: $!\n";
+	hold_event($TRACEPOINT, int(<$id>));
+	-d $instance or mkdir $instance or die "hold: $instance: $!\n";
+	open(my $trigger, '>>', "$instance/events/kvm/$never/trigger") or die "hold: $never: $!\n";
+	defined syswrite($trigger, "enable_event:kvm:$name") or die "hold: $name: $!\n";
+}
+
+hold_tracepoint($_, "$tracing/instances/hold") for qw(kvm_userspace_exit kvm_entry kvm_exit);
 
 $| = 1;
 print "held\n";
