@@ -11,7 +11,7 @@
 /* Shared by all processes of a workload. */
 struct progress {
 	unsigned long done;
-	uint64_t next; /* report, in ms */
+	unsigned long next; /* report, in ms after the start; a word, to be swapped without libc */
 	int ended;
 };
 
@@ -166,7 +166,7 @@ void work_start(int argc, char **argv)
 	work.progress = (struct progress *)must("mmap", sys(mmap, 0, sizeof(*work.progress),
 							    PROT_READ | PROT_WRITE,
 							    MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-	work.progress->next = work.start + work.report;
+	work.progress->next = work.report;
 	line_string(&line, "workload ");
 	line_string(&line, work.name);
 	line_string(&line, ": started");
@@ -181,10 +181,10 @@ unsigned long work_argument(unsigned long other)
 /* Only one thread gets to print each report. */
 static int report_due(uint64_t now)
 {
-	uint64_t *place = &work.progress->next;
-	uint64_t next = __atomic_load_n(place, __ATOMIC_RELAXED);
+	unsigned long *place = &work.progress->next;
+	unsigned long next = __atomic_load_n(place, __ATOMIC_RELAXED);
 
-	return work.report && now >= next &&
+	return work.report && now - work.start >= next &&
 	       __atomic_compare_exchange_n(place, &next, next + work.report, 0, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED);
 }
