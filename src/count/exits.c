@@ -119,26 +119,18 @@ static bool next_key(int map, const struct stat_reason_key *key, struct stat_rea
 	return !bpf_map_get_next_key(map, key, ret);
 }
 
-/* So that another thread of that number begins at nothing. */
-static void forget_reasons(int map, u32 tid)
+/* The thread goes first, so that no reason comes again behind us. */
+void exits_remove_thread(struct exits *exits, pid_t tid, const exit_reasons *reasons)
 {
-	struct stat_reason_key key, next;
-	bool more = next_key(map, NULL, &next);
-
-	while (more) {
-		key = next;
-		more = next_key(map, &key, &next);
-		if (key.tid == tid)
-			bpf_map_delete_elem(map, &key);
-	}
-}
-
-void exits_remove_thread(struct exits *exits, pid_t tid)
-{
+	int map = bpf_map__fd(exits->skel->maps.reasons);
 	u32 key = tid;
 
 	bpf_map_delete_elem(bpf_map__fd(exits->skel->maps.threads), &key);
-	forget_reasons(bpf_map__fd(exits->skel->maps.reasons), tid);
+	vec_for_each(reasons, reason) {
+		struct stat_reason_key of = { key, reason->reason, reason->detail };
+
+		bpf_map_delete_elem(map, &of);
+	}
 }
 
 int exits_read_thread(struct exits *exits, pid_t tid, u64 now, struct exit_times *ret)
@@ -198,7 +190,8 @@ int exits_add_thread(struct exits *exits __maybe_unused, pid_t tid __maybe_unuse
 	return -EOPNOTSUPP;
 }
 
-void exits_remove_thread(struct exits *exits __maybe_unused, pid_t tid __maybe_unused)
+void exits_remove_thread(struct exits *exits __maybe_unused, pid_t tid __maybe_unused,
+			 const exit_reasons *reasons __maybe_unused)
 {
 }
 

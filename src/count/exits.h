@@ -21,9 +21,8 @@ int exits_open(const char *tracefs, struct exits **ret, const char **ret_why);
 void exits_close(struct exits *exits);
 DEFINE_CLEANUP(struct exits *, exits_close)
 
-/* Counts of @tid from now on, or no more. */
+/* Counts of @tid from now on. */
 int exits_add_thread(struct exits *exits, pid_t tid);
-void exits_remove_thread(struct exits *exits, pid_t tid);
 
 struct exit_times {
 	u64 guest;	/* ns in the guest, with the stay that lasts */
@@ -49,6 +48,12 @@ void exit_reasons_sort(exit_reasons *reasons);
 /* Calls @fn with each thread's counts by reason until it returns non-zero, which is returned. */
 typedef int (*exit_reason_fn)(pid_t tid, const struct exit_reason *reason, void *arg);
 int exits_for_each_reason(struct exits *exits, exit_reason_fn fn, void *arg);
+
+/*
+ * Counts of @tid no more, so that another thread of that number begins at nothing. @reasons are
+ * those that exits_for_each_reason() has had of it: it costs as much as these are.
+ */
+void exits_remove_thread(struct exits *exits, pid_t tid, const exit_reasons *reasons);
 
 /* Exits that are in no reason's count: too many different ones. */
 u64 exits_lost(const struct exits *exits);

@@ -331,7 +331,7 @@ static bool follows(const struct tally_vm *vm, const struct vm_vcpu *wanted)
 static void drop_vcpu(struct tally *tally, struct tally_vcpu *vcpu)
 {
 	if (tally->exits)
-		exits_remove_thread(tally->exits, vcpu->vcpu.tid);
+		exits_remove_thread(tally->exits, vcpu->vcpu.tid, &vcpu->total.reasons);
 	close_counters(tally, vcpu);
 	vcpu->gone = true;
 }
