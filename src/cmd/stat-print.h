@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "count/exit-names.h"
-#include "count/tally.h"
+#include "count/reports.h"
 
 struct stat_style {
 	const struct capture_event *events;

@@ -15,6 +15,7 @@
 #include "cmd/interrupt.h"
 #include "cmd/options.h"
 #include "cmd/stat-print.h"
+#include "count/host-reader.h"
 #include "count/tally.h"
 #include "engine/privileges.h"
 #include "vm/vm.h"
@@ -241,15 +242,26 @@ static void load_names(struct exit_names *names)
 		log_debug("no names of exits: %s", error_text(err));
 }
 
+static int open_tally(struct vm_host *host, const struct capture_events *events,
+		      struct tally **ret, const char **ret_why)
+{
+	const struct host_reader_options options = {
+		.pid = opt.pid, .without_bpf = opt.no_bpf,
+		.events = events->list.data, .nr_events = events->list.nr,
+	};
+	const struct following_choice choice = { .pid = opt.pid, .name = opt.vm, .all = opt.all };
+	struct reader *reader;
+	int err = host_reader_create(host, &options, &reader, ret_why);
+
+	return err ?: tally_create(reader, &choice, events->list.data, events->list.nr, ret,
+				   ret_why);
+}
+
 static int count_guests(struct session *session, const struct capture_events *events,
 			char **command)
 {
 	_cleanup_(vm_host_close) struct vm_host *host = NULL;
 	_cleanup_(tally_destroy) struct tally *tally = NULL;
-	const struct tally_options tally_options = {
-		.pid = opt.pid, .name = opt.vm, .all = opt.all, .without_bpf = opt.no_bpf,
-		.events = events->list.data, .nr_events = events->list.nr,
-	};
 	const char *why = NULL;
 	int err = vm_host_open(&host, &why);
 
@@ -257,7 +269,7 @@ static int count_guests(struct session *session, const struct capture_events *ev
 		log_error("cannot look at this host's guests: %s", why ? why : error_text(err));
 		return STATUS_FAILURE;
 	}
-	err = tally_create(host, &tally_options, &tally, &why);
+	err = open_tally(host, events, &tally, &why);
 	if (err == -ENOENT || err == -EEXIST)
 		log_error("%s", why);
 	else if (err)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Adding up what was counted. */
+#include "count/sums.h"
+
 #include <string.h>
 
 #include "base/errors.h"
 #include "capture/events.h"
-#include "count/tally.h"
 
 int tally_sums_init(struct tally_sums *sums, u32 nr_events)
 {
@@ -78,7 +79,7 @@ static int reasons_since(const exit_reasons *now, const exit_reasons *before, ex
 
 /* A halt that began before we looked is told of when it ends: it is no longer than the time is. */
 int tally_sums_since(const struct tally_sums *now, const struct tally_sums *before, u32 nr_events,
-		    struct tally_sums *ret)
+		     struct tally_sums *ret)
 {
 	for (u32 i = 0; i < nr_events * COUNT_NR_MODES; i++)
 		ret->counts[i] = count_since(&now->counts[i], &before->counts[i]);

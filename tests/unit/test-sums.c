@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#include "count/tally.h"
+#include "count/sums.h"
 
 static const struct capture_event events[] = {
 	{ .name = "cycles", .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES },
