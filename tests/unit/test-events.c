@@ -252,6 +252,7 @@ static void test_wildcards(void **state)
 	list.list.nr--;
 	expect_list(all, ARRAY_SIZE(all));
 	list.list.data--;
+	list.list.nr++;
 	capture_events_deinit(&list);
 	assert_int_equal(add("k*:kvm_e[nx]*:u"), 0);
 	expect_list(all, 2);

@@ -77,8 +77,10 @@ static void add_sample_starving(struct place *place, u64 time, bool starving)
 	build_sample_init(&build, 0xffffffff81000010, 0xffffc90000003f00);
 	build.wire.time = time;
 	assert_int_equal(build_sample_finish(&build, &sample), 0);
-	if (starving && !starve_begin())
+	if (starving && !starve_begin()) {
+		build_sample_deinit(&build);
 		skip();
+	}
 	err = recording_add(place->recording, &sample);
 	if (starving)
 		starve_end();

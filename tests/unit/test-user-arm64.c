@@ -173,6 +173,7 @@ static void test_calls(void **state)
 	CHECK(&w, STOP_COMPLETE, { FN(0), INT }, { RETURN(1), RET }, { RETURN(2), RET },
 	      { RETURN(3), RET });
 	/* A zero return address with a zero x29 is the end, too. */
+	build_sample_deinit(&w.sample);
 	world_init(&w);
 	set_row(&w, 1, &in_frame);
 	push_frame(&w.stack, 0, 0);
