@@ -149,6 +149,11 @@ int vpmu_vm_set_filter(struct vpmu_vm *vm, const struct vpmu_filter *filter)
 	return err;
 }
 
+enum vpmu_vendor vpmu_vm_vendor(const struct vpmu_vm *vm)
+{
+	return vm->model->vendor;
+}
+
 bool vpmu_vm_cpuid(const struct vpmu_vm *vm, uint32_t leaf, uint32_t subleaf, uint32_t regs[4])
 {
 	return vm->model->cpuid(&vm->options.geometry, leaf, subleaf, regs);

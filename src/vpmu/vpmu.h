@@ -300,6 +300,12 @@ struct vpmu_filter {
 VPMU_API int vpmu_vm_set_filter(struct vpmu_vm *vm, const struct vpmu_filter *filter);
 
 /*
+ * Whose PMU it is. Guests look for it on processors of that vendor only: CPUID has to say so where
+ * the host's is another. Any thread.
+ */
+VPMU_API enum vpmu_vendor vpmu_vm_vendor(const struct vpmu_vm *vm);
+
+/*
  * What CPUID says: changes the registers (eax, ebx, ecx, edx) of @leaf, @subleaf where they
  * concern performance monitoring. PEBS, LBR, PT, IBS, northbridge and cache counters are taken
  * out. True: changed. Call it for each leaf that the guest has, and for 0AH (Intel), 8000_0022H

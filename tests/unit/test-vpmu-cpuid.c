@@ -109,6 +109,8 @@ static void test_needs(void **state)
 		assert_int_equal(vpmu_vm_cpuid_needs(b.vm, 0xa), model < VPMU_AMD_K7);
 		assert_int_equal(vpmu_vm_cpuid_needs(b.vm, 0x80000022), model == VPMU_AMD_V2);
 		assert_false(vpmu_vm_cpuid_needs(b.vm, 1));
+		assert_int_equal(vpmu_vm_vendor(b.vm),
+				 model < VPMU_AMD_K7 ? VPMU_INTEL : VPMU_AMD);
 		build_vpmu_deinit(&b);
 	}
 }
