@@ -6,6 +6,7 @@
 #include <linux/kvm.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 
 #include "vpmu/vpmu.h"
@@ -14,6 +15,18 @@
 #define HYPERVISOR (1U << 31)	/* 1.ecx */
 #define TSC_DEADLINE (1U << 24)	/* 1.ecx; KVM leaves it to who has its APIC in the kernel */
 #define HTT (1U << 28)		/* 1.edx */
+
+/*
+ * Family, model and stepping. No processor of Intel's family 6 has model 255; AMD's are the 64-bit
+ * ones before family 10H, as QEMU's qemu64 is one.
+ */
+#define SIGNATURE_INTEL 0x000f06f0
+#define SIGNATURE_AMD 0x00060fb1
+#define SIGNATURE 0x0fff3fff
+/* What Intel's processors have in 8000_0001H, and how far their leaves go. */
+#define INTEL_EXTENDED_ECX 0x121	/* LAHF, LZCNT, PREFETCHW */
+#define INTEL_EXTENDED_EDX 0x2c100800	/* SYSCALL, NX, 1 GiB pages, RDTSCP, long mode */
+#define INTEL_LAST_EXTENDED 0x80000008
 
 static void set_features(struct kvm_cpuid_entry2 *entry, unsigned int id, bool deadline)
 {
@@ -76,7 +89,7 @@ static void add_leaf(struct kvm_cpuid2 *cpuid, uint32_t function)
 
 	if (first && first->eax < function)
 		first->eax = function;
-	if (!find(cpuid, function) && cpuid->nent < MAX_ENTRIES)
+	if (!find(cpuid, function))
 		cpuid->entries[cpuid->nent++] = (struct kvm_cpuid_entry2){ .function = function };
 }
 
@@ -91,22 +104,104 @@ static void add_pmu(struct kvm_cpuid2 *cpuid, const struct vpmu_vm *pmu)
 		set_pmu(&cpuid->entries[i], pmu);
 }
 
+static void set_name(struct kvm_cpuid_entry2 *entry, const char name[12])
+{
+	memcpy(&entry->ebx, name, 4);
+	memcpy(&entry->edx, name + 4, 4);
+	memcpy(&entry->ecx, name + 8, 4);
+}
+
+static bool has_name(const struct kvm_cpuid_entry2 *entry, const char name[12])
+{
+	struct kvm_cpuid_entry2 other = { 0 };
+
+	set_name(&other, name);
+	return entry->ebx == other.ebx && entry->ecx == other.ecx && entry->edx == other.edx;
+}
+
+static void set_signature(struct kvm_cpuid_entry2 *entry, uint32_t signature)
+{
+	entry->eax = (entry->eax & ~SIGNATURE) | signature;
+}
+
+/* Of what both vendors have in these leaves the guest's are for the other one to say. */
+static void become_intel(struct kvm_cpuid_entry2 *entry)
+{
+	switch (entry->function) {
+	case 0:
+		set_name(entry, "GenuineIntel");
+		break;
+	case 1:
+		set_signature(entry, SIGNATURE_INTEL);
+		break;
+	case 0x80000000:
+		if (entry->eax > INTEL_LAST_EXTENDED)
+			entry->eax = INTEL_LAST_EXTENDED;
+		entry->ebx = entry->ecx = entry->edx = 0;
+		break;
+	case 0x80000001:
+		entry->eax = entry->ebx = 0;
+		entry->ecx &= INTEL_EXTENDED_ECX;
+		entry->edx &= INTEL_EXTENDED_EDX;
+		break;
+	}
+}
+
+static void become_amd(struct kvm_cpuid_entry2 *entry)
+{
+	switch (entry->function) {
+	case 0:
+	case 0x80000000:
+		set_name(entry, "AuthenticAMD");
+		break;
+	case 1:
+	case 0x80000001:
+		set_signature(entry, SIGNATURE_AMD);
+		break;
+	}
+}
+
+static void set_vendor(struct kvm_cpuid2 *cpuid, enum vpmu_vendor vendor)
+{
+	static const char *const names[] = {
+		[VPMU_INTEL] = "GenuineIntel", [VPMU_AMD] = "AuthenticAMD" };
+	const struct kvm_cpuid_entry2 *first = find(cpuid, 0);
+
+	if (!first || has_name(first, names[vendor]))
+		return;
+	for (uint32_t i = 0; i < cpuid->nent; i++) {
+		if (vendor == VPMU_INTEL)
+			become_intel(&cpuid->entries[i]);
+		else
+			become_amd(&cpuid->entries[i]);
+	}
+}
+
+void cpuid_make(struct kvm_cpuid2 *cpuid, unsigned int id, bool deadline, const struct vpmu_vm *pmu)
+{
+	for (unsigned int i = 0; i < cpuid->nent; i++)
+		set_entry(&cpuid->entries[i], id, deadline);
+	if (!pmu)
+		return;
+	set_vendor(cpuid, vpmu_vm_vendor(pmu));
+	add_pmu(cpuid, pmu);
+}
+
 int cpuid_set(int kvm_fd, int vcpu_fd, unsigned int id, const struct vpmu_vm *pmu)
 {
 	bool deadline = ioctl(kvm_fd, KVM_CHECK_EXTENSION, KVM_CAP_TSC_DEADLINE_TIMER) > 0;
 	struct kvm_cpuid2 *cpuid;
 	int err = 0;
 
-	cpuid = calloc(1, sizeof(*cpuid) + MAX_ENTRIES * sizeof(cpuid->entries[0]));
+	cpuid = calloc(1, sizeof(*cpuid) +
+			  (MAX_ENTRIES + CPUID_MORE) * sizeof(cpuid->entries[0]));
 	if (!cpuid)
 		return -ENOMEM;
 	cpuid->nent = MAX_ENTRIES;
 	if (ioctl(kvm_fd, KVM_GET_SUPPORTED_CPUID, cpuid))
 		err = -errno;
-	for (unsigned int i = 0; !err && i < cpuid->nent; i++)
-		set_entry(&cpuid->entries[i], id, deadline);
-	if (!err && pmu)
-		add_pmu(cpuid, pmu);
+	if (!err)
+		cpuid_make(cpuid, id, deadline, pmu);
 	if (!err && ioctl(vcpu_fd, KVM_SET_CPUID2, cpuid))
 		err = -errno;
 	free(cpuid);
