@@ -23,6 +23,9 @@
 #define LVTPC 0x340		/* of the local APIC's page */
 #define MSI_ADDRESS 0xfee00000U
 #define MSI_ID_SHIFT 12
+/* All that time tells. */
+#define TIME_EVENTS \
+	(1U << VPMU_EVENT_CYCLES | 1U << VPMU_EVENT_REF_CYCLES | 1U << VPMU_EVENT_REF_TSC)
 #define MAX_TOLD 20		/* reports; the rest is only counted */
 
 struct pmu {
@@ -110,6 +113,8 @@ static int create_vm(struct pmu *pmu, const struct pmu_options *options)
 	if (err)
 		return err;
 	pmu->backend = vm.backend.ops->name;
+	if (!strcmp(pmu->backend, "time"))
+		vpmu_geometry_keep(&vm.geometry, TIME_EVENTS);
 	err = vpmu_vm_create(&vm, &pmu->vm);
 	if (err && vm.backend.ops->destroy)
 		vm.backend.ops->destroy(vm.backend.self);

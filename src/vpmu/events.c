@@ -82,6 +82,16 @@ void event_from_fixed(unsigned int index, unsigned int control, struct vpmu_even
 	};
 }
 
+void vpmu_geometry_keep(struct vpmu_geometry *geometry, unsigned int events)
+{
+	geometry->arch_events &= events;
+	if (geometry->model != VPMU_INTEL_V5)
+		return;
+	for (unsigned int i = 0; i < VPMU_MAX_FIXED; i++)
+		if (i >= ARRAY_SIZE(fixed_events) || !(events & 1U << fixed_events[i]))
+			geometry->fixed_mask &= ~(1U << i);
+}
+
 bool event_equal(const struct vpmu_event *a, const struct vpmu_event *b)
 {
 	return a->vendor == b->vendor && a->arch == b->arch && a->raw == b->raw &&

@@ -89,6 +89,14 @@ struct vpmu_geometry {
  */
 VPMU_API int vpmu_geometry_init(struct vpmu_geometry *geometry, enum vpmu_model model);
 
+/*
+ * Leaves out what is not in @events, a set of 1U << enum vpmu_arch_event, where CPUID can tell the
+ * guest: of Intel's architectural events, and from version 5 on of the fixed counters. For backends
+ * that count little: the guest's tools then say that an event is not supported, instead of 0. Any
+ * thread.
+ */
+VPMU_API void vpmu_geometry_keep(struct vpmu_geometry *geometry, unsigned int events);
+
 /* The model of that name ("intel-v2", "amd-core", …), for a command line. -ENOENT. Any thread. */
 VPMU_API int vpmu_model_by_name(const char *name, enum vpmu_model *ret);
 

@@ -138,6 +138,29 @@ static void test_equal(void **state)
 	assert_false(event_equal(&a, &b));
 }
 
+/* Before version 5 CPUID has no way to leave out a fixed counter but the last. */
+static void test_keep(void **state)
+{
+	unsigned int cycles = 1U << VPMU_EVENT_CYCLES | 1U << VPMU_EVENT_REF_CYCLES |
+			      1U << VPMU_EVENT_REF_TSC;
+	struct vpmu_geometry geometry, before;
+
+	(void)state;
+	assert_int_equal(vpmu_geometry_init(&geometry, VPMU_INTEL_V4), 0);
+	vpmu_geometry_keep(&geometry, cycles);
+	assert_int_equal(geometry.arch_events, 5);
+	assert_int_equal(geometry.fixed_mask, 7);
+	assert_int_equal(vpmu_geometry_init(&geometry, VPMU_INTEL_V5), 0);
+	geometry.fixed_mask |= 1U << 7;
+	vpmu_geometry_keep(&geometry, cycles);
+	assert_int_equal(geometry.arch_events, 5);
+	assert_int_equal(geometry.fixed_mask, 6);
+	assert_int_equal(vpmu_geometry_init(&geometry, VPMU_AMD_V2), 0);
+	before = geometry;
+	vpmu_geometry_keep(&geometry, 0);
+	assert_memory_equal(&geometry, &before, sizeof(geometry));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -147,6 +170,7 @@ int main(void)
 		cmocka_unit_test(test_to_perf),
 		cmocka_unit_test(test_fixed),
 		cmocka_unit_test(test_equal),
+		cmocka_unit_test(test_keep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
