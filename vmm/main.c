@@ -16,6 +16,7 @@
 
 #include "boot.h"
 #include "mptable.h"
+#include "pmu-filter.h"
 #include "pmu.h"
 #include "ram.h"
 #include "vcpu.h"
@@ -39,12 +40,15 @@ static const char usage_text[] =
 	"  --pmu MODEL           a PMU by libvpmu: intel-v1 to intel-v5, amd-k7, amd-core, amd-v2\n"
 	"  --pmu-backend KIND    what counts: auto (default), perf, time\n"
 	"  --pmu-mhz N           cycles a microsecond, when it is time (default 1000)\n"
+	"  --pmu-filter TEXT     deny:EVENT,… or allow:EVENT,…; an EVENT is the number of one\n"
+	"                        (cycles of AMD: 0x76) or fixed0, fixed1, … for fixed counters\n"
 	"  --pmu-raw             pass events without a common meaning to the host's PMU\n"
 	"  --no-dump             make the process non-dumpable, as after a change of user\n";
 
 struct options {
 	struct boot_options boot;
 	struct pmu_options pmu;
+	struct pmu_filter filter;	/* pmu.filter is NULL or this one's */
 	unsigned long mem_mib, nr_cpus, nr_slots, kick_signal;
 	enum memory_kind memory;
 	enum kick_style kick;
@@ -78,6 +82,13 @@ static int choice(const char *const *names, const char *text)
 		if (!strcmp(names[i], text))
 			return i;
 	usage("unknown word: ", text);
+}
+
+static void take_filter(struct options *options, const char *value)
+{
+	if (pmu_filter_parse(value, &options->filter))
+		usage("not a filter of events: ", value);
+	options->pmu.filter = &options->filter.filter;
 }
 
 static void take_pmu_option(struct pmu_options *options, const char *name, const char *value)
@@ -116,6 +127,8 @@ static void take_option(struct options *options, const char *name, const char *v
 		options->kick = choice(kick_names, value);
 	else if (!strcmp(name, "no-dump"))
 		options->no_dump = true;
+	else if (!strcmp(name, "pmu-filter"))
+		take_filter(options, value);
 	else
 		take_pmu_option(&options->pmu, name, value);
 	/* --name is for those who read the command line. */
@@ -138,6 +151,7 @@ static void parse(int argc, char **argv, struct options *options)
 		{ "no-dump", no_argument, NULL, 'x' },
 		{ "pmu", required_argument, NULL, 'x' },
 		{ "pmu-backend", required_argument, NULL, 'x' },
+		{ "pmu-filter", required_argument, NULL, 'x' },
 		{ "pmu-mhz", required_argument, NULL, 'x' },
 		{ "pmu-raw", no_argument, NULL, 'x' },
 		{ "help", no_argument, NULL, 'h' },

@@ -118,7 +118,7 @@ static int create_vm(struct pmu *pmu, const struct pmu_options *options)
 	err = vpmu_vm_create(&vm, &pmu->vm);
 	if (err && vm.backend.ops->destroy)
 		vm.backend.ops->destroy(vm.backend.self);
-	return err;
+	return err ?: vpmu_vm_set_filter(pmu->vm, options->filter);
 }
 
 /* Both kinds of access to each of the model's registers come here. */

@@ -9,6 +9,7 @@
 #include "ram.h"
 #include "vcpu.h"
 
+struct vpmu_filter;
 struct vpmu_vm;
 
 enum pmu_backend {
@@ -22,6 +23,7 @@ struct pmu_options {
 	enum pmu_backend backend;
 	uint64_t hz;		/* of cycles, when time is what is counted */
 	bool raw;		/* pass raw events of the host's vendor */
+	const struct vpmu_filter *filter;	/* NULL: the guest may count all */
 };
 
 /* Where the guest's RDPMC comes out: KVM has no exit to user space for it. */
