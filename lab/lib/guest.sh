@@ -64,7 +64,8 @@ guest_wait() {
 
 	for regex in "$@"; do
 		until grep -Eaq -- "$regex" "$dir/console.log" 2>/dev/null; do
-			if ! guest_alive "$dir"; then
+			# What it said last may have come since the look above.
+			if ! guest_alive "$dir" && ! grep -Eaq -- "$regex" "$dir/console.log"; then
 				tail -n 20 "$dir"/*.log >&2
 				die "guest ended while starting; console log: $dir/console.log"
 			fi
