@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
@@ -51,7 +52,10 @@ int child_prepare(struct child *child, char **argv)
 		close(report[0]);
 		return -errno;
 	}
-	*child = (struct child){ .pid = pid, .gate = gate[1], .report = report[0] };
+	*child = (struct child){
+		.pid = pid, .gate = gate[1], .report = report[0],
+		.fd = syscall(SYS_pidfd_open, pid, 0),
+	};
 	return 0;
 }
 
@@ -83,6 +87,15 @@ bool child_ended(struct child *child, int *ret_status)
 	return true;
 }
 
+void child_wait(const struct child *child, int timeout_ms)
+{
+	struct pollfd process = { .fd = child->pid ? child->fd : -1, .events = POLLIN };
+
+	if (child->pid && child->fd < 0)
+		timeout_ms = MIN(timeout_ms, LOOK_MS);
+	poll(&process, 1, timeout_ms);
+}
+
 /* Until it is reaped no other process can have its pid. */
 static void end(struct child *child, bool (*hurry)(void))
 {
@@ -107,6 +120,8 @@ void child_deinit(struct child *child, bool (*hurry)(void))
 		return;
 	close(child->gate);
 	close(child->report);
+	if (child->fd >= 0)
+		close(child->fd);
 	child->gate = 0;
 	if (child->pid)
 		end(child, hurry);

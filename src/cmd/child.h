@@ -11,6 +11,7 @@ struct child {
 	pid_t pid;	/* 0: none */
 	int gate;	/* a byte into it lets the command start */
 	int report;	/* exec's errno comes out of it */
+	int fd;		/* of its process; -1: this kernel has none (before Linux 5.3) */
 };
 
 /* Forks; the child waits at the gate. Ctrl-C reaches it as it reaches us: same process group. */
@@ -24,6 +25,9 @@ int child_start(struct child *child);
 
 /* True once it has ended; *@ret_status as of wait(2). */
 bool child_ended(struct child *child, int *ret_status);
+
+/* Waits until it ends, a signal comes or @timeout_ms are over; for a time if there is none. */
+void child_wait(const struct child *child, int timeout_ms);
 
 /* Of what wait(2) says, as a shell has it: 128 + the signal that ended it. */
 int child_exit_status(int status);

@@ -59,8 +59,10 @@ static void test_ends_by_itself(void **state)
 	(void)state;
 	start(&child, "echo; exit 3");
 	while (!child_ended(&child, &status))
-		usleep(1000);
+		child_wait(&child, 600000);
 	assert_int_equal(WEXITSTATUS(status), 3);
+	/* Then there is none to wait for. */
+	child_wait(&child, 1);
 	child_deinit(&child, never);
 }
 
