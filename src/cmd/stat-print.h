@@ -5,13 +5,11 @@
 
 #include <stdio.h>
 
-#include "count/exit-names.h"
+#include "cmd/stat-lines.h"
 #include "count/reports.h"
 
 struct stat_style {
-	const struct capture_event *events;
-	u32 nr_events;
-	const struct exit_names *names;
+	struct stat_subject subject;
 	const char *separator;	/* a line for each figure, with this between fields; or NULL */
 	bool json;		/* a JSON object for each figure */
 	bool interval;		/* every line begins with the time */

@@ -292,7 +292,7 @@ static int run_stat(const struct capture_events *events, FILE *out, char **comma
 		.child = &child,
 		.out = out,
 		.style = {
-			.events = events->list.data, .nr_events = events->list.nr, .names = &names,
+			.subject = { events->list.data, events->list.nr, &names },
 			.separator = opt.separator, .json = opt.json, .per_vcpu = opt.per_vcpu,
 		},
 	};

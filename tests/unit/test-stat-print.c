@@ -92,9 +92,7 @@ static char *print(struct stat_style style)
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
-	style.events = events;
-	style.nr_events = NR;
-	style.names = &names;
+	style.subject = (struct stat_subject){ events, NR, &names };
 	assert_int_equal(stat_print(out, &style, &report, 2.5), 0);
 	fclose(out);
 	return text;
@@ -249,7 +247,7 @@ static void test_unknown(void **state)
 
 static void test_full(void **state)
 {
-	struct stat_style style = { .events = events, .nr_events = NR, .names = &names };
+	struct stat_style style = { .subject = { events, NR, &names } };
 	FILE *out = fopen("/dev/full", "w");
 
 	(void)state;
