@@ -130,7 +130,7 @@ static void print_table_line(const struct printer *p, const struct stat_line *li
 	putc('\n', p->out);
 }
 
-/* TIME,GUEST,VCPU,VALUE,UNIT,EVENT,RUNTIME,SHARE,METRIC,METRIC UNIT */
+/* TIME or "summary",GUEST,VCPU,VALUE,UNIT,EVENT,RUNTIME,SHARE,METRIC,METRIC UNIT */
 static void print_csv_figure(const struct printer *p, const struct stat_line *line,
 			     const struct stat_figure *figure)
 {
@@ -140,6 +140,8 @@ static void print_csv_figure(const struct printer *p, const struct stat_line *li
 	plain_text(figure, value);
 	if (p->style->interval)
 		fprintf(p->out, "%.9f%s", p->seconds, sep);
+	else if (p->style->summary)
+		fprintf(p->out, "summary%s", sep);
 	fprintf(p->out, "%s%s", p->label, sep);
 	if (p->style->per_vcpu)
 		fprintf(p->out, "%lld%s", (long long)p->row->vcpu, sep);

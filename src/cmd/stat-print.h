@@ -13,6 +13,7 @@ struct stat_style {
 	const char *separator;	/* a line for each figure, with this between fields; or NULL */
 	bool json;		/* a JSON object for each figure */
 	bool interval;		/* every line begins with the time */
+	bool summary;		/* it is of all of the intervals before */
 	bool per_vcpu;
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* kvmprof stat: count events of guests, in guest mode and in host mode. */
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/errors.h"
@@ -15,32 +15,39 @@
 #include "cmd/interrupt.h"
 #include "cmd/options.h"
 #include "cmd/stat-print.h"
+#include "cmd/stat-schedule.h"
 #include "count/host-reader.h"
 #include "count/tally.h"
 #include "engine/privileges.h"
 #include "vm/vm.h"
 
-#define POLL_MS 100
-#define FOLLOW_MS 500		/* how soon a new VM or vCPU is noticed */
-#define MIN_INTERVAL_MS 10	/* as with perf stat */
+#define POLL_MS 100		/* a signal that comes between look and wait is noticed by then */
+#define MIN_MS 10		/* reading the counts takes time, too */
+#define MAX_MS 86400000
 
 static const char default_events[] =
 	"task-clock,context-switches,cpu-migrations,page-faults,"
 	"cycles,instructions,branches,branch-misses";
+
+static const char detailed_events[] =
+	"L1-dcache-loads,L1-dcache-load-misses,LLC-loads,LLC-load-misses";
 
 static struct {
 	u64 pid;
 	const char *vm;
 	bool all;
 	VEC(const char *) events;
-	u64 interval_ms;
-	bool summary;
+	bool null, detailed;
 	bool per_vcpu;
-	u64 duration_ms;
+	u64 interval_ms, interval_count;
+	bool summary;
+	u64 delay_ms;
+	u64 duration_ms, timeout_ms;
 	const char *separator;
 	bool json;
 	const char *output;
 	bool append;
+	u64 log_fd;
 	bool no_bpf;
 } opt;
 
@@ -62,18 +69,28 @@ static const struct option_spec options[] = {
 		     "perf's event syntax; may be a list, and given again; G: in the guest only, "
 		     "H: in the host only",
 		     .complete = "event"),
+	OPT_FLAG('d', "detailed", &opt.detailed, "the caches of data, too, as with perf"),
+	OPT_FLAG('n', "null", &opt.null, "no events: times and exits only"),
 	OPT_FLAG(0, "per-vcpu", &opt.per_vcpu, "each vCPU by itself"),
 	OPT_GROUP("How long"),
-	OPT_NUMBER('I', "interval-print", &opt.interval_ms, MIN_INTERVAL_MS, 86400000, "MS",
+	OPT_NUMBER('I', "interval-print", &opt.interval_ms, MIN_MS, MAX_MS, "MS",
 		   "print what came in every so many milliseconds"),
+	OPT_NUMBER(0, "interval-count", &opt.interval_count, 1, UINT32_MAX, "N",
+		   "with -I end after so many of them"),
 	OPT_FLAG(0, "summary", &opt.summary, "with -I the sums, too, at the end"),
+	OPT_NUMBER('D', "delay", &opt.delay_ms, 0, MAX_MS, "MS",
+		   "wait so many milliseconds after the start of the command"),
 	OPT_DURATION(0, "duration", &opt.duration_ms, "end after this time"),
+	OPT_NUMBER(0, "timeout", &opt.timeout_ms, MIN_MS, MAX_MS, "MS",
+		   "the same in milliseconds, as with perf"),
 	OPT_GROUP("Output"),
 	OPT_STRING('x', "field-separator", &opt.separator, "SEP",
-		   "a line for each figure, with SEP between its fields"),
+		   "a line for each figure, with SEP between its fields; \\t is a tab"),
 	OPT_FLAG('j', "json-output", &opt.json, "a JSON object for each figure"),
 	OPT_FILE('o', "output", &opt.output, "print into this file, not to standard error"),
 	OPT_FLAG(0, "append", &opt.append, "to what is in that file"),
+	OPT_NUMBER(0, "log-fd", &opt.log_fd, 1, INT32_MAX, "FD",
+		   "print to this open file descriptor"),
 	OPT_FLAG(0, "no-bpf", &opt.no_bpf, "as on a host without BPF", .hidden = true),
 	OPT_END
 };
@@ -91,14 +108,20 @@ static int check_options(void)
 {
 	if (!!opt.pid + !!opt.vm + opt.all > 1)
 		return options_usage_error(&spec, "-p, --vm and -a exclude each other");
+	if (opt.null && (opt.events.nr || opt.detailed))
+		return options_usage_error(&spec, "-n excludes -e and -d");
 	if (opt.separator && opt.json)
 		return options_usage_error(&spec, "-x and -j exclude each other");
 	if (opt.separator && !*opt.separator)
 		return options_usage_error(&spec, "-x takes what stands between fields");
+	if (opt.output && opt.log_fd)
+		return options_usage_error(&spec, "-o and --log-fd exclude each other");
 	if (opt.append && !opt.output)
 		return options_usage_error(&spec, "--append is for -o");
-	if (opt.summary && !opt.interval_ms)
-		return options_usage_error(&spec, "--summary is for -I");
+	if ((opt.summary || opt.interval_count) && !opt.interval_ms)
+		return options_usage_error(&spec, "--summary and --interval-count are for -I");
+	if (opt.duration_ms && opt.timeout_ms)
+		return options_usage_error(&spec, "--duration and --timeout exclude each other");
 	return STATUS_OK;
 }
 
@@ -108,10 +131,12 @@ static int add_events(struct capture_events *events)
 	int err = 0;
 
 	events->counting = true;
-	if (!opt.events.nr)
+	if (!opt.events.nr && !opt.null)
 		err = capture_events_add(events, default_events, &why);
 	for (size_t i = 0; i < opt.events.nr && !err; i++)
 		err = capture_events_add(events, opt.events.data[i], &why);
+	if (!err && opt.detailed)
+		err = capture_events_add(events, detailed_events, &why);
 	if (err)
 		log_error("event '%s': %s", events->wrong, why ? why : error_text(err));
 	return err;
@@ -121,7 +146,9 @@ static int add_events(struct capture_events *events)
 struct session {
 	struct tally *tally;
 	struct stat_style style;
+	struct stat_schedule schedule;
 	struct child *child;
+	int child_status;	/* as of wait(2), when it has ended */
 	FILE *out;
 	u64 started;
 };
@@ -146,6 +173,7 @@ static int print_report(struct session *session, bool interval)
 	if (err)
 		return log_error_errno(err, "cannot sum up the counts");
 	session->style.interval = interval;
+	session->style.summary = opt.interval_ms && !interval;
 	err = stat_print(session->out, &session->style, &report, seconds_since(session->started));
 	tally_report_deinit(&report);
 	return err ? log_error_errno(err, "cannot print the counts") : 0;
@@ -159,29 +187,60 @@ static void print_interval_heading(const struct session *session)
 			"in the host");
 }
 
-/* Until time, command, signal or the last VM ends. *@ret_child is the command's wait status. */
-static int run(struct session *session, int *ret_child)
+static int do_due(struct session *session, u32 due)
 {
-	u64 now = clock_now_ms(), end = opt.duration_ms ? now + opt.duration_ms : UINT64_MAX;
-	u64 next_print = opt.interval_ms ? now + opt.interval_ms : UINT64_MAX;
-	u64 next_follow = now + FOLLOW_MS;
+	int err = due & STAT_DUE_FOLLOW ? tally_follow(session->tally) : 0;
+
+	if (!err && due & STAT_DUE_PRINT)
+		err = read_counts(session) ?: print_report(session, true);
+	return err;
+}
+
+/*
+ * Until what was scheduled, the command or the last VM ends, or a signal comes. 1: it went on to
+ * the end of the schedule; -ESRCH: there is nothing more to count.
+ */
+static int run(struct session *session)
+{
+	u32 due = 0;
 	int err = 0;
 
-	while (!interrupted() && !err && now < end && !child_ended(session->child, ret_child)) {
-		u64 next = MIN(MIN(end, next_print), MIN(next_follow, now + POLL_MS));
+	while (!err && !(due & STAT_DUE_END)) {
+		u64 wait = stat_schedule_wait(&session->schedule, clock_now_ms());
 
-		poll(NULL, 0, next > now ? (int)(next - now) : 0);
-		now = clock_now_ms();
-		if (now >= next_follow) {
-			err = tally_follow(session->tally);
-			next_follow = now + FOLLOW_MS;
-		}
-		if (!err && now >= next_print && now < end) {
-			err = read_counts(session) ?: print_report(session, true);
-			next_print += opt.interval_ms;
-		}
+		if (interrupted() || child_ended(session->child, &session->child_status))
+			return 0;
+		child_wait(session->child, MIN(wait, POLL_MS));
+		due = stat_schedule_take(&session->schedule, clock_now_ms());
+		err = do_due(session, due);
 	}
-	return err;
+	return err ?: 1;
+}
+
+/* What comes before the counting that was asked for; who comes meanwhile is followed. As run(). */
+static int run_delay(struct session *session)
+{
+	int err, restart_err;
+
+	if (!opt.delay_ms)
+		return 1;
+	stat_schedule_begin(&session->schedule, clock_now_ms(), opt.delay_ms, 0, 0);
+	err = run(session);
+	restart_err = tally_restart(session->tally);
+	session->started = clock_now_ns();
+	return restart_err ?: err;
+}
+
+static int run_all(struct session *session)
+{
+	int err = run_delay(session);
+
+	if (err != 1)
+		return err;
+	stat_schedule_begin(&session->schedule, clock_now_ms(),
+			    opt.duration_ms + opt.timeout_ms, opt.interval_ms,
+			    opt.interval_count);
+	return run(session);
 }
 
 static void print_note(const char *text, void *arg)
@@ -195,11 +254,13 @@ static void print_note(const char *text, void *arg)
 		stat_print_note(session->out, text);
 }
 
+/* After the last interval of as many as were wanted the sums are of the same moment. */
 static int finish(struct session *session)
 {
-	int err = read_counts(session);
+	bool printed_all = session->schedule.printed_all;
+	int err = printed_all ? 0 : read_counts(session);
 
-	if (!err && opt.interval_ms)
+	if (!err && opt.interval_ms && !printed_all)
 		err = print_report(session, true);
 	if (!err && (!opt.interval_ms || opt.summary))
 		err = print_report(session, false);
@@ -208,27 +269,32 @@ static int finish(struct session *session)
 	return err;
 }
 
-static int count(struct session *session, char **command)
+static int start_command(const struct session *session, char **command)
 {
-	int err, finish_err, status = 0;
+	int err = command[0] ? child_start(session->child) : 0;
 
-	err = command[0] ? child_start(session->child) : 0;
-	if (err) {
+	if (err)
 		log_error("cannot run %s: %s", command[0],
 			  err == -EPIPE ? "it was ended before it started" : error_text(err));
+	return err;
+}
+
+static int count(struct session *session, char **command)
+{
+	int err, finish_err;
+
+	if (start_command(session, command))
 		return STATUS_FAILURE;
-	}
 	session->started = clock_now_ns();
 	print_interval_heading(session);
-	err = run(session, &status);
-	if (err == -ESRCH) {
+	err = run_all(session);
+	if (err == -ESRCH)
 		log_notice("every counted guest has ended");
-		err = 0;
-	}
-	if (err)
+	else if (err < 0)
 		log_error_errno(err, "counting ended early");
 	finish_err = finish(session);
-	return err || finish_err ? STATUS_FAILURE : child_exit_status(status);
+	return (err < 0 && err != -ESRCH) || finish_err ? STATUS_FAILURE :
+	       child_exit_status(session->child_status);
 }
 
 /* Without names the numbers are shown. */
@@ -311,13 +377,43 @@ static int run_stat(const struct capture_events *events, FILE *out, char **comma
 	return status;
 }
 
+/* As perf does it, for who appends; JSON has no comments. */
+static void print_start(FILE *out)
+{
+	char text[64];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!opt.json && localtime_r(&now, &tm) &&
+	    strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm))
+		fprintf(out, "# started on %s\n\n", text);
+}
+
+/* One that the command has, too, if it was there before; of ours it gets nothing. */
+static int open_fd(int fd, FILE **ret)
+{
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+	*ret = copy >= 0 ? fdopen(copy, "w") : NULL;
+	if (*ret)
+		return 0;
+	if (copy >= 0)
+		close(copy);
+	return log_error_errno(-errno, "cannot write to file descriptor %d", fd);
+}
+
 static int open_output(FILE **ret)
 {
 	*ret = stderr;
+	if (opt.log_fd)
+		return open_fd(opt.log_fd, ret);
 	if (!opt.output)
 		return 0;
 	*ret = fopen(opt.output, opt.append ? "ae" : "we");
-	return *ret ? 0 : log_error_errno(-errno, "cannot write %s", opt.output);
+	if (!*ret)
+		return log_error_errno(-errno, "cannot write %s", opt.output);
+	print_start(*ret);
+	return 0;
 }
 
 /* A full disk shows at the latest here. */
@@ -330,7 +426,8 @@ static int close_output(FILE *out, int status)
 	errno = 0;
 	if (!fclose(out) && !failed)
 		return status;
-	log_error("%s: %s", opt.output, errno ? error_text(errno) : "write error");
+	log_error("%s: %s", opt.output ? opt.output : "the file descriptor of --log-fd",
+		  errno ? error_text(errno) : "write error");
 	return status ? status : STATUS_FAILURE;
 }
 
@@ -346,6 +443,9 @@ int cmd_stat(int argc, char **argv)
 	status = check_options();
 	if (status)
 		return status;
+	/* As with perf. */
+	if (opt.separator && !strcmp(opt.separator, "\\t"))
+		opt.separator = "\t";
 	status = STATUS_FAILURE;
 	if (!add_events(&events) && !open_output(&out))
 		status = close_output(out, run_stat(&events, out, operands.args));

@@ -19,7 +19,13 @@ refused 'exclude each other' -p 1 -a
 refused 'exclude each other' --vm x -a
 refused 'exclude each other' -x , -j
 refused 'is for -o' --append
-refused 'is for -I' --summary
+refused 'are for -I' --summary
+refused 'are for -I' --interval-count 3
+refused 'excludes -e' -n -e cycles
+refused 'excludes -e' -n -d
+refused 'exclude each other' -o out.txt --log-fd 3
+refused 'exclude each other' --duration 1 --timeout 1000
+refused "bad value '5'" --timeout 5
 refused 'between fields' -x ''
 refused "bad value '5'" -I 5
 
@@ -45,6 +51,13 @@ fi
 
 status 'no such guest' 1 "$KVMPROF" stat --vm "$guest" -o out.txt -- touch ran
 check 'the command has not run' test ! -e ran
+contains 'the file says when, as perf has it' "$(cat out.txt)" '# started on '
+status 'JSON into a file' 1 "$KVMPROF" stat --vm "$guest" -j -o out.json -- touch ran
+same 'has no comment' '' "$(cat out.json)"
+status 'appending' 1 "$KVMPROF" stat --vm "$guest" -o out.txt --append -- touch ran
+same 'leaves what is there' 2 "$(grep -c '^# started on ' out.txt)"
+status 'a file descriptor that is not open' 1 "$KVMPROF" stat --vm "$guest" --log-fd 77 -- touch ran
+contains 'is said' "$tap_output" 'cannot write to file descriptor 77'
 status 'no folder for the file' 1 "$KVMPROF" stat --vm "$guest" -o no/out.txt -- touch ran
 contains 'is said' "$tap_output" 'cannot write no/out.txt'
 tap_done

@@ -194,6 +194,17 @@ static void test_csv(void **state)
 	check((struct stat_style){ .separator = ";", .interval = true }, csv);
 }
 
+/* The sums after intervals have as many fields as these, as with perf. */
+static void test_csv_summary(void **state)
+{
+	char *text;
+
+	(void)state;
+	text = print((struct stat_style){ .separator = ",", .summary = true });
+	assert_non_null(strstr(text, "\nsummary,web;\\x1b[31m,42,,page-faults,2000000000,100.00,"));
+	free(text);
+}
+
 static void test_json(void **state)
 {
 	char *text;
@@ -262,6 +273,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_csv_summary),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_interval),
 		cmocka_unit_test(test_unknown),
