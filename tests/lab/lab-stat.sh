@@ -1,5 +1,5 @@
 #!/bin/bash
-# lab: host=6.1,6.12 timeout=500 slow
+# lab: host=6.1,6.12 timeout=700 slow
 # SPDX-License-Identifier: GPL-2.0-only
 # Counting guests: time in the guest, halts, exits by reason beside stock perf on the same threads,
 # several guests, vCPUs, intervals, and what comes and goes.
@@ -84,20 +84,78 @@ between 'busy, beside it: does not' 0 1500 "$(value both.csv busy halt-time)"
 contains 'idle: exits by reason' "$(cat both.csv)" 'exits:hlt'
 
 # vCPUs and intervals add up.
-"$KVMPROF" stat --vm idle --per-vcpu -I 1000 --summary -x ';' --duration 4 2>parts.csv
+"$KVMPROF" stat --vm idle --per-vcpu -I 1000 --interval-count 4 --summary -x ';' 2>parts.csv
 same 'intervals: of both vCPUs' '0 1' "$(awk -F ';' '$6 == "exits" { print $3 }' parts.csv | sort -u |
 	xargs)"
-between 'intervals: there are some' 3 5 "$(awk -F ';' '$1 ~ /^[0-9]+\.[0-9]+$/ { print $1 }' parts.csv |
+same 'intervals: as many as were wanted' 4 "$(awk -F ';' '$1 ~ /^[0-9]+\.[0-9]+$/ { print $1 }' parts.csv |
 	sort -u | wc -l)"
-between 'intervals: their exits are those of the sums' 0 0 "$(awk -F ';' '
-	$1 ~ /^[0-9]+\.[0-9]+$/ && $6 == "exits" { parts += $4 }
-	$1 == "idle" && $5 == "exits" { all += $3 }
-	END { print all - parts }' parts.csv)"
+# add_up FILE VCPU: exits of the vCPU in all intervals, less those of the sums
+add_up() {
+	awk -F ';' -v vcpu="$2" '$6 == "exits" && $3 == vcpu { all += $1 == "summary" ? -$4 : $4; n++ }
+		END { if (n) print all }' "$1"
+}
+same 'intervals: their exits are those of the sums, vCPU 0' 0 "$(add_up parts.csv 0)"
+same 'intervals: their exits are those of the sums, vCPU 1' 0 "$(add_up parts.csv 1)"
+
+# Without events, from the third second on, to a descriptor.
+"$KVMPROF" stat --vm busy -n -D 3000 -x '\t' --log-fd 7 -- sleep 5 7>later.csv
+same 'delay: status' 0 $?
+sed 's/^/# /' later.csv
+between 'delay: what comes in it is not counted' 1000 3500 \
+	"$(awk -F '\t' '$4 ~ /^(guest|host|steal|halt)-time$/ { sum += $2 } END { print sum }' later.csv)"
+lacks 'no events' "$(cat later.csv)" 'cycles'
+
+# A vCPU that is plugged in while they count, and out again.
+check 'a guest that grows starts' "$lab" guest start grows --kernel 6.1 --cpus 1 --hotplug \
+	--workload 'cputree-fp --report 1'
+"$KVMPROF" stat --vm grows --per-vcpu -I 1000 --summary -x ';' -o grows.csv &
+counter=$!
+# vcpus: those of the last interval that is whole
+vcpus() {
+	awk -F ';' '$6 == "exits" && $1 != "summary" { if ($1 != time) { last = seen; seen = "" }
+			time = $1; seen = seen " " $3 }
+		END { print last }' grows.csv
+}
+# wait_for_vcpus WHAT WANTED
+wait_for_vcpus() {
+	for _ in $(seq 60); do
+		[ "$(vcpus)" != " $2" ] || break
+		sleep 1
+	done
+	same "$1" " $2" "$(vcpus)"
+}
+# qmp WHAT COMMAND ARGUMENTS
+qmp() {
+	check "$1" "$lab" guest qmp grows "{\"execute\":\"$2\",\"arguments\":{$3}}"
+}
+wait_for_vcpus 'hotplug: there is one at first' '0'
+qmp 'hotplug: another is plugged in' device_add \
+	'"driver":"host-x86_64-cpu","id":"more","socket-id":0,"core-id":1,"thread-id":0'
+wait_for_vcpus 'hotplug: both are counted' '0 1'
+qmp 'hotplug: it is to go again' device_del '"id":"more"'
+wait_for_vcpus 'hotplug: it is counted no more' '0'
+kill -INT "$counter"
+wait "$counter"
+same 'hotplug: status' 0 $?
+for vcpu in 0 1; do
+	same "hotplug: vCPU $vcpu's exits in intervals are those of the sums" 0 \
+		"$(add_up grows.csv "$vcpu")"
+done
+# how long each was followed, in ns: it is what a time's figure was counted for
+followed=$(awk -F ';' '$1 == "summary" && $6 == "guest-time" { print $7 }' grows.csv | xargs)
+check "hotplug: the second was there for a shorter time ($followed)" \
+	test "${followed#* }" -lt "${followed% *}"
+check 'the guest that grew ends' "$lab" guest stop grows
 
 # Ctrl-C ends with the sums; a guest that ends meanwhile stays in them, one that starts comes in.
-"$KVMPROF" stat -a -x ';' -o moving.csv 2>moving.err &
+# The command starts when counting has begun, and ends with it.
+"$KVMPROF" stat -a -x ';' -o moving.csv -- sh -c ': >begun; exec sleep 1000' 2>moving.err &
 counter=$!
-sleep 2
+for _ in $(seq 300); do
+	[ ! -e begun ] || break
+	sleep 0.1
+done
+check 'counting has begun' test -e begun
 check 'the idle guest ends' "$lab" guest stop idle
 check 'another one starts' "$lab" guest start late --kernel 6.1 --cpus 1
 sleep 3
