@@ -22,7 +22,7 @@
 
 struct perf_backend {
 	struct vpmu_perf_options options;
-	enum vpmu_vendor host;
+	enum host_vendor host;
 };
 
 struct perf_slot {
@@ -48,20 +48,19 @@ static int open_event(struct perf_event_attr *attr)
 	return fd < 0 ? -errno : fd;
 }
 
-static void fill_attr(uint64_t config, const struct vpmu_event *event, uint64_t left, bool pinned,
-		      struct perf_event_attr *attr)
+static void fill_attr(const struct perf_number *number, const struct vpmu_event *event,
+		      uint64_t left, bool pinned, struct perf_event_attr *attr)
 {
 	*attr = (struct perf_event_attr){
 		.size = sizeof(*attr),
-		.type = PERF_TYPE_RAW,
-		.config = config,
+		.type = number->type,
+		.config = number->config,
 		.sample_period = left,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 		.wakeup_events = 1,
 		.pinned = pinned,
 		.exclude_user = !event->user,
 		.exclude_kernel = !event->kernel,
-		.exclude_idle = 1,
 		.exclude_host = 1,
 	};
 }
@@ -98,12 +97,12 @@ static int perf_open(void *self, unsigned int n, const struct vpmu_event *event,
 	const struct perf_backend *backend = vcpu->backend;
 	struct perf_slot *slot = &vcpu->slots[n];
 	struct perf_event_attr attr;
-	uint64_t config;
-	int err = event_to_perf(event, backend->host, backend->options.raw, &config);
+	struct perf_number number;
+	int err = event_to_perf(event, backend->host, backend->options.raw, &number);
 
 	if (err)
 		return err;
-	fill_attr(config, event, left, pinned, &attr);
+	fill_attr(&number, event, left, pinned, &attr);
 	slot->fd = open_event(&attr);
 	if (slot->fd < 0) {
 		err = open_error(slot->fd);
@@ -284,7 +283,7 @@ static const struct vpmu_backend_ops perf_ops = {
 	.check = perf_check,
 };
 
-static int host_vendor(enum vpmu_vendor *ret)
+static enum host_vendor host_vendor(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
 	unsigned int eax, ebx = 0, ecx, edx;
@@ -292,29 +291,24 @@ static int host_vendor(enum vpmu_vendor *ret)
 	__get_cpuid(0, &eax, &ebx, &ecx, &edx);
 	/* "Genu…", "Auth…" and "Hygo…" */
 	if (ebx == 0x756e6547)
-		*ret = VPMU_INTEL;
-	else if (ebx == 0x68747541 || ebx == 0x6f677948)
-		*ret = VPMU_AMD;
-	else
-		return -EOPNOTSUPP;
-	return 0;
-#else
-	(void)ret;
-	return -EOPNOTSUPP;
+		return HOST_INTEL;
+	if (ebx == 0x68747541 || ebx == 0x6f677948)
+		return HOST_AMD;
 #endif
+	return HOST_OTHER;
 }
 
 /* Opens what a guest's cycles counter would be. */
-static int probe(enum vpmu_vendor host)
+static int probe(enum host_vendor host)
 {
 	struct vpmu_event event = { .arch = VPMU_EVENT_CYCLES, .user = true, .kernel = true };
 	struct perf_event_attr attr;
-	uint64_t config;
-	int fd, err = event_to_perf(&event, host, false, &config);
+	struct perf_number number;
+	int fd, err = event_to_perf(&event, host, false, &number);
 
 	if (err)
 		return err;
-	fill_attr(config, &event, 1ULL << 47, false, &attr);
+	fill_attr(&number, &event, 1ULL << 47, false, &attr);
 	fd = open_event(&attr);
 	if (fd < 0)
 		return fd == -EPERM ? -EACCES : open_error(fd);
@@ -325,12 +319,12 @@ static int probe(enum vpmu_vendor host)
 int vpmu_backend_perf(const struct vpmu_perf_options *options, struct vpmu_backend *ret)
 {
 	struct perf_backend *backend;
-	enum vpmu_vendor host;
+	enum host_vendor host = host_vendor();
 	int err;
 
 	if (options->size != sizeof(*options) || options->signal <= 0)
 		return -EINVAL;
-	err = host_vendor(&host) ?: probe(host);
+	err = probe(host);
 	if (err)
 		return err;
 	backend = calloc(1, sizeof(*backend));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "vpmu/events.h"
 
+#include <linux/perf_event.h>
+
 #define NONE UINT16_MAX
 
 /*
@@ -99,20 +101,44 @@ bool event_equal(const struct vpmu_event *a, const struct vpmu_event *b)
 	       a->slot == b->slot;
 }
 
-int event_to_perf(const struct vpmu_event *event, enum vpmu_vendor host, bool raw,
-		  uint64_t *ret_config)
+/*
+ * What the kernel calls by one name on all processors. Its cache events are not the last level's
+ * everywhere (arm64: the first's), its reference cycles are x86's only.
+ */
+static int generic_event(const struct vpmu_event *event, struct perf_number *ret)
 {
-	if (event->arch != VPMU_EVENT_RAW) {
-		if (code(host, event->arch) == NONE)
-			return -EOPNOTSUPP;
-		*ret_config = code(host, event->arch);
-		if (event->fixed && event->arch == VPMU_EVENT_SLOTS)
-			*ret_config = PERF_FIXED_SLOTS;
-		return 0;
-	}
-	/* AnyThread counts what the other thread of the core does, which may be no guest's. */
-	if (!raw || event->fixed || event->vendor != host || (event->raw & SELECT_ANY))
+	static const int generic[VPMU_EVENT_RAW + 1] = {
+		[VPMU_EVENT_CYCLES] = 1 + PERF_COUNT_HW_CPU_CYCLES,
+		[VPMU_EVENT_INSTRUCTIONS] = 1 + PERF_COUNT_HW_INSTRUCTIONS,
+		[VPMU_EVENT_BRANCHES] = 1 + PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
+		[VPMU_EVENT_BRANCH_MISSES] = 1 + PERF_COUNT_HW_BRANCH_MISSES,
+	};
+	int number = generic[event->arch];
+
+	if (!number)
 		return -EOPNOTSUPP;
-	*ret_config = event->raw;
+	*ret = (struct perf_number){ PERF_TYPE_HARDWARE, (uint64_t)number - 1 };
+	return 0;
+}
+
+int event_to_perf(const struct vpmu_event *event, enum host_vendor host, bool raw,
+		  struct perf_number *ret)
+{
+	uint64_t config = event->raw;
+
+	if (host == HOST_OTHER)
+		return generic_event(event, ret);
+	if (event->arch != VPMU_EVENT_RAW) {
+		config = code((enum vpmu_vendor)host, event->arch);
+		if (config == NONE)
+			return -EOPNOTSUPP;
+		if (event->fixed && event->arch == VPMU_EVENT_SLOTS)
+			config = PERF_FIXED_SLOTS;
+	} else if (!raw || event->fixed || (unsigned int)event->vendor != (unsigned int)host ||
+		   (event->raw & SELECT_ANY)) {
+		/* AnyThread counts what the core's other thread does, which may be no guest's. */
+		return -EOPNOTSUPP;
+	}
+	*ret = (struct perf_number){ PERF_TYPE_RAW, config };
 	return 0;
 }

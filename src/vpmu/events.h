@@ -36,12 +36,24 @@ void event_from_fixed(unsigned int index, unsigned int control, struct vpmu_even
 /* Same thing to count, in the same modes? */
 bool event_equal(const struct vpmu_event *a, const struct vpmu_event *b);
 
+/* Whose processor the host has. */
+enum host_vendor {
+	HOST_INTEL = VPMU_INTEL,
+	HOST_AMD = VPMU_AMD,
+	HOST_OTHER,	/* its events are known by the kernel's names only */
+};
+
+/* An event as perf_event_open() is asked for it. */
+struct perf_number {
+	uint32_t type;		/* PERF_TYPE_… */
+	uint64_t config;
+};
+
 /*
- * The raw perf config (PERF_TYPE_RAW) that counts @event on a processor of @host. @raw: events
- * without a common meaning may be passed on to a processor of the same vendor. -EOPNOTSUPP: there
- * is none.
+ * What counts @event on a processor of @host. @raw: events without a common meaning may be passed
+ * on to a processor of the same vendor. -EOPNOTSUPP: there is none.
  */
-int event_to_perf(const struct vpmu_event *event, enum vpmu_vendor host, bool raw,
-		  uint64_t *ret_config);
+int event_to_perf(const struct vpmu_event *event, enum host_vendor host, bool raw,
+		  struct perf_number *ret);
 
 #endif

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <linux/perf_event.h>
+
 #include "vpmu/events.h"
 
 #define BOTH (SELECT_USER | SELECT_KERNEL)
@@ -63,8 +65,8 @@ static void test_not_available(void **state)
 	assert_false(event.user);
 }
 
-static int to_perf(enum vpmu_vendor guest, uint64_t select, enum vpmu_vendor host, bool raw,
-		   uint64_t *ret)
+static int to_perf(enum vpmu_vendor guest, uint64_t select, enum host_vendor host, bool raw,
+		   struct perf_number *ret)
 {
 	struct vpmu_event event;
 
@@ -74,42 +76,71 @@ static int to_perf(enum vpmu_vendor guest, uint64_t select, enum vpmu_vendor hos
 
 static void test_to_perf(void **state)
 {
-	uint64_t config;
+	struct perf_number number;
 
 	(void)state;
-	assert_int_equal(to_perf(VPMU_INTEL, 0x3c | BOTH, VPMU_AMD, false, &config), 0);
-	assert_int_equal(config, 0x76);
-	assert_int_equal(to_perf(VPMU_AMD, 0xc2, VPMU_INTEL, false, &config), 0);
-	assert_int_equal(config, 0xc4);
-	assert_int_equal(to_perf(VPMU_INTEL, 0x4f2e, VPMU_INTEL, false, &config), 0);
-	assert_int_equal(config, 0x4f2e);
+	assert_int_equal(to_perf(VPMU_INTEL, 0x3c | BOTH, HOST_AMD, false, &number), 0);
+	assert_int_equal(number.config, 0x76);
+	assert_int_equal(to_perf(VPMU_AMD, 0xc2, HOST_INTEL, false, &number), 0);
+	assert_int_equal(number.config, 0xc4);
+	assert_int_equal(to_perf(VPMU_INTEL, 0x4f2e, HOST_INTEL, false, &number), 0);
+	assert_int_equal(number.config, 0x4f2e);
+	assert_int_equal(number.type, PERF_TYPE_RAW);
 	/* AMD's cache events are those of another cache. */
-	assert_int_equal(to_perf(VPMU_INTEL, 0x4f2e, VPMU_AMD, true, &config), -EOPNOTSUPP);
-	assert_int_equal(to_perf(VPMU_INTEL, 0x013c, VPMU_AMD, true, &config), -EOPNOTSUPP);
+	assert_int_equal(to_perf(VPMU_INTEL, 0x4f2e, HOST_AMD, true, &number), -EOPNOTSUPP);
+	assert_int_equal(to_perf(VPMU_INTEL, 0x013c, HOST_AMD, true, &number), -EOPNOTSUPP);
 	/* Raw: to the same vendor, when that is wished for. */
-	assert_int_equal(to_perf(VPMU_AMD, 0x1000001d1 | SELECT_EDGE, VPMU_AMD, true, &config), 0);
-	assert_int_equal(config, 0x1000001d1 | SELECT_EDGE);
-	assert_int_equal(to_perf(VPMU_AMD, 0x1d1, VPMU_AMD, false, &config), -EOPNOTSUPP);
-	assert_int_equal(to_perf(VPMU_AMD, 0x1d1, VPMU_INTEL, true, &config), -EOPNOTSUPP);
+	assert_int_equal(to_perf(VPMU_AMD, 0x1000001d1 | SELECT_EDGE, HOST_AMD, true, &number), 0);
+	assert_int_equal(number.config, 0x1000001d1 | SELECT_EDGE);
+	assert_int_equal(to_perf(VPMU_AMD, 0x1d1, HOST_AMD, false, &number), -EOPNOTSUPP);
+	assert_int_equal(to_perf(VPMU_AMD, 0x1d1, HOST_INTEL, true, &number), -EOPNOTSUPP);
 	/* The other thread of the core is not the guest's. */
-	assert_int_equal(to_perf(VPMU_INTEL, 0x3c | SELECT_ANY, VPMU_INTEL, true, &config),
+	assert_int_equal(to_perf(VPMU_INTEL, 0x3c | SELECT_ANY, HOST_INTEL, true, &number),
 		-EOPNOTSUPP);
+}
+
+/* On other processors: what has the kernel's name on all of them. */
+static void test_to_perf_elsewhere(void **state)
+{
+	static const struct { uint64_t select; int config; } known[] = {
+		{ 0x3c, PERF_COUNT_HW_CPU_CYCLES }, { 0xc0, PERF_COUNT_HW_INSTRUCTIONS },
+		{ 0xc4, PERF_COUNT_HW_BRANCH_INSTRUCTIONS }, { 0xc5, PERF_COUNT_HW_BRANCH_MISSES },
+		{ 0x013c, -1 }, { 0x4f2e, -1 }, { 0x412e, -1 }, { 0x01a4, -1 }, { 0x12d0, -1 },
+	};
+	struct vpmu_event event;
+	struct perf_number number;
+
+	(void)state;
+	for (unsigned int i = 0; i < ARRAY_SIZE(known); i++) {
+		int err = to_perf(VPMU_INTEL, known[i].select | BOTH, HOST_OTHER, true, &number);
+
+		assert_int_equal(err, known[i].config < 0 ? -EOPNOTSUPP : 0);
+		if (err)
+			continue;
+		assert_int_equal(number.type, PERF_TYPE_HARDWARE);
+		assert_int_equal(number.config, known[i].config);
+	}
+	event_from_fixed(1, 3, &event);
+	assert_int_equal(event_to_perf(&event, HOST_OTHER, false, &number), 0);
+	assert_int_equal(number.config, PERF_COUNT_HW_CPU_CYCLES);
+	event_from_fixed(2, 3, &event);
+	assert_int_equal(event_to_perf(&event, HOST_OTHER, true, &number), -EOPNOTSUPP);
 }
 
 static void test_fixed(void **state)
 {
 	static const uint16_t intel[] = { 0x00c0, 0x003c, 0x0300, 0x0400 };
 	struct vpmu_event event;
-	uint64_t config;
+	struct perf_number number;
 
 	(void)state;
 	for (unsigned int i = 0; i < ARRAY_SIZE(intel); i++) {
 		event_from_fixed(i, 0xb, &event);
 		assert_true(event.fixed && event.user && event.kernel);
 		assert_int_equal(event.slot, VPMU_FIXED_SLOT + i);
-		assert_int_equal(event_to_perf(&event, VPMU_INTEL, false, &config), 0);
-		assert_int_equal(config, intel[i]);
-		assert_int_equal(event_to_perf(&event, VPMU_AMD, true, &config),
+		assert_int_equal(event_to_perf(&event, HOST_INTEL, false, &number), 0);
+		assert_int_equal(number.config, intel[i]);
+		assert_int_equal(event_to_perf(&event, HOST_AMD, true, &number),
 				 i < 2 ? 0 : -EOPNOTSUPP);
 	}
 	event_from_fixed(0, 1, &event);
@@ -117,9 +148,9 @@ static void test_fixed(void **state)
 	event_from_fixed(0, 2 | 4, &event);
 	assert_true(event.user && !event.kernel);
 	assert_int_equal(event.arch, VPMU_EVENT_RAW);
-	assert_int_equal(event_to_perf(&event, VPMU_INTEL, true, &config), -EOPNOTSUPP);
+	assert_int_equal(event_to_perf(&event, HOST_INTEL, true, &number), -EOPNOTSUPP);
 	event_from_fixed(4, 3, &event);
-	assert_int_equal(event_to_perf(&event, VPMU_INTEL, true, &config), -EOPNOTSUPP);
+	assert_int_equal(event_to_perf(&event, HOST_INTEL, true, &number), -EOPNOTSUPP);
 }
 
 static void test_equal(void **state)
@@ -168,6 +199,7 @@ int main(void)
 		cmocka_unit_test(test_modifiers),
 		cmocka_unit_test(test_not_available),
 		cmocka_unit_test(test_to_perf),
+		cmocka_unit_test(test_to_perf_elsewhere),
 		cmocka_unit_test(test_fixed),
 		cmocka_unit_test(test_equal),
 		cmocka_unit_test(test_keep),
