@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Counting by the host's PMU: one perf event for each active counter of the guest, on the thread of
- * its vCPU, in guest mode only.
+ * its vCPU, in guest mode only. Or, with the option host_mode, for guests that are no KVM's: then
+ * the events count that thread all the time, so that they keep their counters as those of guest
+ * mode do, and what they count outside vpmu_enter() and vpmu_exit() is left out.
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -19,6 +21,8 @@
 
 /* In the index of a fixed counter of Intel's, as RDPMC has it: arch/x86/events/core.c. */
 #define RDPMC_FIXED (1U << 30)
+/* A period that takes a day or more. */
+#define NEVER (1ULL << 47)
 
 struct perf_backend {
 	struct vpmu_perf_options options;
@@ -27,8 +31,12 @@ struct perf_backend {
 
 struct perf_slot {
 	int fd;		/* -1: none */
-	bool pinned;
+	bool pinned, paused;
 	const struct perf_event_mmap_page *page;	/* NULL: not mapped */
+	/* host_mode: what the event had when the guest was entered, and has counted in it */
+	struct vpmu_count at_entry, inside;
+	uint64_t due;		/* host_mode: the count inside at which it overflows */
+	int error;		/* host_mode: of the reading at exit; 0: @inside is good */
 };
 
 struct perf_vcpu {
@@ -49,7 +57,7 @@ static int open_event(struct perf_event_attr *attr)
 }
 
 static void fill_attr(const struct perf_number *number, const struct vpmu_event *event,
-		      uint64_t left, bool pinned, struct perf_event_attr *attr)
+		      uint64_t left, bool pinned, bool host_mode, struct perf_event_attr *attr)
 {
 	*attr = (struct perf_event_attr){
 		.size = sizeof(*attr),
@@ -61,7 +69,8 @@ static void fill_attr(const struct perf_number *number, const struct vpmu_event 
 		.pinned = pinned,
 		.exclude_user = !event->user,
 		.exclude_kernel = !event->kernel,
-		.exclude_host = 1,
+		.exclude_host = !host_mode,
+		.exclude_guest = host_mode,
 	};
 }
 
@@ -102,7 +111,7 @@ static int perf_open(void *self, unsigned int n, const struct vpmu_event *event,
 
 	if (err)
 		return err;
-	fill_attr(&number, event, left, pinned, &attr);
+	fill_attr(&number, event, left, pinned, backend->options.host_mode, &attr);
 	slot->fd = open_event(&attr);
 	if (slot->fd < 0) {
 		err = open_error(slot->fd);
@@ -116,6 +125,7 @@ static int perf_open(void *self, unsigned int n, const struct vpmu_event *event,
 		return err;
 	}
 	slot->pinned = pinned;
+	slot->due = left;
 	map_page(slot);
 	return 0;
 }
@@ -141,17 +151,30 @@ static int perf_ioctl(void *self, unsigned int n, unsigned long request, void *a
 
 static int perf_pause(void *self, unsigned int n)
 {
+	struct perf_vcpu *vcpu = self;
+
+	vcpu->slots[n].paused = true;
 	return perf_ioctl(self, n, PERF_EVENT_IOC_DISABLE, NULL);
 }
 
 static int perf_resume(void *self, unsigned int n)
 {
+	struct perf_vcpu *vcpu = self;
+
+	vcpu->slots[n].paused = false;
 	return perf_ioctl(self, n, PERF_EVENT_IOC_ENABLE, NULL);
 }
 
+/* In host mode the entry does it. */
 static int perf_arm(void *self, unsigned int n, uint64_t left)
 {
-	return perf_ioctl(self, n, PERF_EVENT_IOC_PERIOD, &left);
+	struct perf_vcpu *vcpu = self;
+	struct perf_slot *slot = &vcpu->slots[n];
+
+	if (!vcpu->backend->options.host_mode)
+		return perf_ioctl(self, n, PERF_EVENT_IOC_PERIOD, &left);
+	slot->due = slot->inside.value + left;
+	return 0;
 }
 
 static uint64_t read_pmc(uint32_t index, unsigned int width)
@@ -199,10 +222,8 @@ static int read_fd(const struct perf_slot *slot, struct perf_values *ret)
 	return size == sizeof(*ret) ? 0 : -EBUSY;
 }
 
-static int perf_read(void *self, unsigned int n, struct vpmu_count *ret)
+static int read_event(const struct perf_slot *slot, struct vpmu_count *ret)
 {
-	struct perf_vcpu *vcpu = self;
-	const struct perf_slot *slot = &vcpu->slots[n];
 	struct perf_values values;
 	uint64_t value;
 	int err;
@@ -218,6 +239,18 @@ static int perf_read(void *self, unsigned int n, struct vpmu_count *ret)
 	return 0;
 }
 
+static int perf_read(void *self, unsigned int n, struct vpmu_count *ret)
+{
+	struct perf_vcpu *vcpu = self;
+	const struct perf_slot *slot = &vcpu->slots[n];
+
+	if (!vcpu->backend->options.host_mode)
+		return read_event(slot, ret);
+	if (!slot->error)
+		*ret = slot->inside;
+	return slot->error;
+}
+
 static int number_of(uint32_t index)
 {
 	if (index & RDPMC_FIXED)
@@ -227,21 +260,81 @@ static int number_of(uint32_t index)
 
 /*
  * The mapped page has an index while the event is on a counter; where it is not told, read()
- * says.
+ * says. In host mode this is where the event's time inside begins.
  */
 static int perf_check(void *self, unsigned int n, int *ret_index)
 {
 	struct perf_vcpu *vcpu = self;
-	const struct perf_slot *slot = &vcpu->slots[n];
-	struct perf_values values;
+	struct perf_slot *slot = &vcpu->slots[n];
 	bool told = slot->page && slot->page->cap_user_rdpmc;
+	uint32_t index = told ? slot->page->index : 0;
+	struct vpmu_count now;
+	int err = 0;
 
-	*ret_index = -1;
-	if (told && slot->page->index) {
-		*ret_index = number_of(slot->page->index - 1);
-		return 0;
-	}
-	return read_fd(slot, &values) || told ? -EBUSY : 0;
+	*ret_index = index ? number_of(index - 1) : -1;
+	if (told && !index)
+		return -EBUSY;
+	if (!told || vcpu->backend->options.host_mode)
+		err = read_event(slot, &now);
+	if (err)
+		return -EBUSY;
+	if (vcpu->backend->options.host_mode)
+		slot->at_entry = now;
+	return 0;
+}
+
+static bool is_counting(const struct perf_slot *slot)
+{
+	return slot->fd >= 0 && !slot->paused;
+}
+
+/* Host mode: the overflow is where the count inside has it. */
+static void begin(struct perf_vcpu *vcpu, unsigned int n)
+{
+	struct perf_slot *slot = &vcpu->slots[n];
+	uint64_t left = slot->due - slot->inside.value;
+
+	/* One that takes turns is not checked. */
+	slot->error = slot->pinned ? 0 : read_event(slot, &slot->at_entry);
+	if (left)
+		perf_ioctl(vcpu, n, PERF_EVENT_IOC_PERIOD, &left);
+}
+
+static void end(struct perf_slot *slot)
+{
+	struct vpmu_count now;
+
+	if (!slot->error)
+		slot->error = read_event(slot, &now);
+	if (slot->error)
+		return;
+	slot->inside.value += now.value - slot->at_entry.value;
+	slot->inside.enabled += now.enabled - slot->at_entry.enabled;
+	slot->inside.running += now.running - slot->at_entry.running;
+	slot->inside.mapped = now.mapped;
+}
+
+static void perf_enter(void *self)
+{
+	struct perf_vcpu *vcpu = self;
+
+	for (unsigned int n = 0; vcpu->backend->options.host_mode && n < VPMU_SLOTS; n++)
+		if (is_counting(&vcpu->slots[n]))
+			begin(vcpu, n);
+}
+
+static void perf_exit(void *self)
+{
+	struct perf_vcpu *vcpu = self;
+	uint64_t never = NEVER;
+
+	for (unsigned int n = 0; vcpu->backend->options.host_mode && n < VPMU_SLOTS; n++)
+		if (is_counting(&vcpu->slots[n]))
+			end(&vcpu->slots[n]);
+	/* No signal comes for what is done outside. */
+	for (unsigned int n = 0; vcpu->backend->options.host_mode && n < VPMU_SLOTS; n++)
+		if (is_counting(&vcpu->slots[n]))
+			perf_ioctl(vcpu, n, PERF_EVENT_IOC_PERIOD, &never);
 }
 
 static int perf_vcpu_create(void *self, unsigned int id, void **ret)
@@ -281,6 +374,8 @@ static const struct vpmu_backend_ops perf_ops = {
 	.arm = perf_arm,
 	.read = perf_read,
 	.check = perf_check,
+	.enter = perf_enter,
+	.exit = perf_exit,
 };
 
 static enum host_vendor host_vendor(void)
@@ -299,7 +394,7 @@ static enum host_vendor host_vendor(void)
 }
 
 /* Opens what a guest's cycles counter would be. */
-static int probe(enum host_vendor host)
+static int probe(enum host_vendor host, bool host_mode)
 {
 	struct vpmu_event event = { .arch = VPMU_EVENT_CYCLES, .user = true, .kernel = true };
 	struct perf_event_attr attr;
@@ -308,7 +403,7 @@ static int probe(enum host_vendor host)
 
 	if (err)
 		return err;
-	fill_attr(&number, &event, 1ULL << 47, false, &attr);
+	fill_attr(&number, &event, NEVER, false, host_mode, &attr);
 	fd = open_event(&attr);
 	if (fd < 0)
 		return fd == -EPERM ? -EACCES : open_error(fd);
@@ -324,7 +419,7 @@ int vpmu_backend_perf(const struct vpmu_perf_options *options, struct vpmu_backe
 
 	if (options->size != sizeof(*options) || options->signal <= 0)
 		return -EINVAL;
-	err = probe(host);
+	err = probe(host, options->host_mode);
 	if (err)
 		return err;
 	backend = calloc(1, sizeof(*backend));

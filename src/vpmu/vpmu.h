@@ -142,7 +142,8 @@ struct vpmu_count {
 /*
  * How guest events are counted. One instance serves one VM; its vCPUs' parts are made by
  * vcpu_create(). All but the first two functions are called on the vCPU's thread (close() and
- * vcpu_destroy(): maybe after its end), with @slot < VPMU_SLOTS. Only guest mode may count.
+ * vcpu_destroy(): maybe after its end), with @slot < VPMU_SLOTS. Only what the guest does may
+ * count.
  */
 struct vpmu_backend_ops {
 	size_t size;		/* sizeof(struct vpmu_backend_ops) of who compiled it */
@@ -184,7 +185,10 @@ struct vpmu_backend {
 /* Options of the hardware backend. */
 struct vpmu_perf_options {
 	size_t size;		/* sizeof(struct vpmu_perf_options) */
-	/* sent to the vCPU's thread by an overflow: must make KVM_RUN return */
+	/*
+	 * Sent to the vCPU's thread by an overflow: must make KVM_RUN return. The kernel sends
+	 * SIGIO instead of a real-time signal for which it has no room (RLIMIT_SIGPENDING).
+	 */
 	int signal;
 	/*
 	 * Pass raw events of the host's own vendor through. The guest must then have been told
@@ -192,12 +196,17 @@ struct vpmu_perf_options {
 	 * vpmu_arch_event).
 	 */
 	bool raw;
+	/*
+	 * The guest is no KVM's: count what the vCPU's thread itself does, in the host's user and
+	 * kernel mode, from vpmu_enter() to vpmu_exit(). Some of these two is in the counts.
+	 */
+	bool host_mode;
 };
 
 /*
- * Counting by the host's PMU, with perf events for the guest's mode only. -EOPNOTSUPP: the host
- * has no PMU that counts guests alone, or a mediated vPMU has it (Linux 7.0); -EACCES: perf is not
- * for this user; -EINVAL. Any thread.
+ * Counting by the host's PMU, with perf events for the guest's mode only (but see host_mode).
+ * -EOPNOTSUPP: the host has no PMU that does so, or a mediated vPMU has it (Linux 7.0); -EACCES:
+ * perf is not for this user; -EINVAL. Any thread.
  */
 VPMU_API int vpmu_backend_perf(const struct vpmu_perf_options *options, struct vpmu_backend *ret);
 

@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "vpmu-access.h"
 
@@ -34,10 +35,31 @@ static struct {
 	unsigned int nr_enable, nr_disable, nr_period;
 	uint64_t period;
 	bool told;				/* pages say whether the event is on a counter */
+	bool full;				/* pinned events are in error at once */
+	uint64_t counted;			/* by an event that has just been opened */
 } kernel;
 
 long syscall(long number, ...);
 int ioctl(int fd, unsigned long request, ...);
+ssize_t read(int fd, void *buffer, size_t size);
+
+/* What read() gives. */
+struct answer {
+	uint64_t value, enabled, running;
+};
+
+/* Of the last event from now on; in error it gives 0 bytes. */
+static void answer_all(struct answer values, bool error)
+{
+	if (ftruncate(kernel.last_fd, 4096) ||
+	    (!error && pwrite(kernel.last_fd, &values, sizeof(values), 4096) != sizeof(values)))
+		abort();
+}
+
+static void answer(uint64_t value, bool error)
+{
+	answer_all((struct answer){ value, 200, 100 }, error);	/* a pinned event is not scaled */
+}
 
 /* An event is a file: its first page is what is mapped, and what read() gives. */
 static int open_file(void)
@@ -50,7 +72,7 @@ static int open_file(void)
 		abort();
 	kernel.nr_opened++;
 	kernel.last_fd = fd;
-	lseek(fd, 4096, SEEK_SET);
+	answer_all((struct answer){ kernel.counted }, kernel.full && kernel.attr.pinned);
 	return fd;
 }
 
@@ -94,30 +116,42 @@ int ioctl(int fd, unsigned long request, ...)
 	return 0;
 }
 
-/* What the next read() of the last event gives; 0 bytes: it is in error. */
-static void answer(uint64_t value, bool error)
+/* An event can be read any number of times. */
+ssize_t read(int fd, void *buffer, size_t size)
 {
-	uint64_t values[3] = { value, 200, 100 };	/* a pinned event is not scaled */
+	struct iovec where = { buffer, size };
 
-	if (ftruncate(kernel.last_fd, 4096) ||
-	    (!error && pwrite(kernel.last_fd, values, sizeof(values), 4096) != sizeof(values)))
-		abort();
-	lseek(kernel.last_fd, 4096, SEEK_SET);
+	return fd == kernel.last_fd ? pread(fd, buffer, size, 4096) : readv(fd, &where, 1);
 }
 
-static int start(struct build_vpmu *b, bool raw, enum vpmu_policy policy)
+static int start_perf(struct build_vpmu *b, const struct vpmu_perf_options *perf,
+		      enum vpmu_policy policy)
 {
-	struct vpmu_perf_options perf = { .size = sizeof(perf), .signal = SIGUSR1, .raw = raw };
 	struct vpmu_vm_options options;
 	int err;
 
 	build_vpmu_options(b, VPMU_AMD_K7, 1, &options);
 	options.backend.ops->destroy(options.backend.self);
 	options.policy = policy;
-	err = vpmu_backend_perf(&perf, &options.backend);
+	err = vpmu_backend_perf(perf, &options.backend);
 	if (!err)
 		build_vpmu_start(b, &options);
 	return err;
+}
+
+static int start(struct build_vpmu *b, bool raw, enum vpmu_policy policy)
+{
+	struct vpmu_perf_options perf = { .size = sizeof(perf), .signal = SIGUSR1, .raw = raw };
+
+	return start_perf(b, &perf, policy);
+}
+
+static int start_host_mode(struct build_vpmu *b, enum vpmu_policy policy)
+{
+	struct vpmu_perf_options perf = {
+		.size = sizeof(perf), .signal = SIGUSR1, .host_mode = true };
+
+	return start_perf(b, &perf, policy);
 }
 
 static int reset(void **state)
@@ -319,6 +353,77 @@ static void test_gone(void **state)
 	build_vpmu_deinit(&b);
 }
 
+/* What was counted outside is left out, and does not bring the overflow nearer. */
+static void test_host_mode(void **state)
+{
+	struct vpmu_exit left;
+	struct build_vpmu b;
+	uint64_t value;
+
+	(void)state;
+	assert_int_equal(start_host_mode(&b, VPMU_POLICY_FAIL), 0);
+	assert_true(kernel.attr.exclude_guest);
+	assert_false(kernel.attr.exclude_host);
+	wr(&b, COUNTER, BIT(48) - 5000);
+	wr(&b, SELECT, CYCLES | 1U << 20);
+	kernel.counted = 300;
+	assert_int_equal(vpmu_enter(b.vpmu, NULL), 0);
+	assert_int_equal(kernel.attr.sample_period, 5000);
+	assert_int_equal(kernel.period, 5000);
+	answer(4300, false);
+	vpmu_exit(b.vpmu, &left);
+	assert_false(left.pmi);
+	assert_true(kernel.period >= BIT(47));
+	assert_int_equal(rd(&b, COUNTER), BIT(48) - 1000);
+	answer(9000, false);
+	assert_int_equal(vpmu_rdpmc(b.vpmu, 0, true, &value), VPMU_OK);
+	assert_int_equal(value, BIT(48) - 1000);
+	assert_int_equal(vpmu_enter(b.vpmu, NULL), 0);
+	assert_int_equal(kernel.period, 1000);
+	answer(10007, false);
+	vpmu_exit(b.vpmu, &left);
+	assert_true(left.pmi);
+	assert_int_equal(rd(&b, COUNTER), 7);
+	/* Where the guest has stopped it nothing is read. */
+	wr(&b, SELECT, 0);
+	assert_int_equal(vpmu_enter(b.vpmu, NULL), 0);
+	answer(11000, false);
+	vpmu_exit(b.vpmu, &left);
+	assert_int_equal(rd(&b, COUNTER), 7);
+	wr(&b, SELECT, CYCLES);
+	assert_int_equal(vpmu_enter(b.vpmu, NULL), 0);
+	assert_int_equal(kernel.period, BIT(48) - 7);
+	answer(11001, false);
+	vpmu_exit(b.vpmu, &left);
+	assert_int_equal(rd(&b, COUNTER), 8);
+	/* Lost within. */
+	assert_int_equal(vpmu_enter(b.vpmu, NULL), 0);
+	answer(0, true);
+	vpmu_exit(b.vpmu, &left);
+	assert_int_equal(left.lost, 1);
+	assert_int_equal(rd(&b, COUNTER), 8);
+	build_vpmu_deinit(&b);
+}
+
+/* Of one that takes turns the times are those inside, too. */
+static void test_host_mode_turns(void **state)
+{
+	struct build_vpmu b;
+
+	(void)state;
+	assert_int_equal(start_host_mode(&b, VPMU_POLICY_MULTIPLEX), 0);
+	wr(&b, SELECT, CYCLES);
+	kernel.full = true;
+	kernel.counted = 500;
+	assert_int_equal(vpmu_enter(b.vpmu, NULL), 0);
+	assert_false(kernel.attr.pinned);
+	answer_all((struct answer){ 900, 1000, 200 }, false);
+	vpmu_exit(b.vpmu, NULL);
+	/* 400 in 200 of 1000. */
+	assert_int_equal(rd(&b, COUNTER), 2000);
+	build_vpmu_deinit(&b);
+}
+
 static void test_refused(void **state)
 {
 	struct vpmu_entry entry;
@@ -374,6 +479,8 @@ int main(void)
 		cmocka_unit_test_setup(test_untold, reset),
 		cmocka_unit_test_setup(test_place, reset),
 		cmocka_unit_test_setup(test_gone, reset),
+		cmocka_unit_test_setup(test_host_mode, reset),
+		cmocka_unit_test_setup(test_host_mode_turns, reset),
 		cmocka_unit_test_setup(test_refused, reset),
 		cmocka_unit_test_setup(test_options, reset),
 	};
