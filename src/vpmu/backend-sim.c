@@ -53,19 +53,22 @@ static int find_counter(const struct sim_vcpu *vcpu, unsigned int slot)
 	return -1;
 }
 
-/* A pinned event that has no counter fails, as perf's do, until it is closed. */
+/*
+ * Pinned events have counters of their own, and fail without one, as perf's do, until they are
+ * closed. The others take turns on what these leave.
+ */
 static void schedule(struct sim_vcpu *vcpu)
 {
 	for (unsigned int i = 0; i < VPMU_SLOTS; i++) {
 		struct sim_event *event = &vcpu->events[i];
 
-		if (!wants(event))
+		if (!wants(event) || !event->pinned)
 			continue;
 		if (event->index >= (int)vcpu->sim->nr_counters)
 			event->index = -1;
 		if (event->index < 0)
 			event->index = find_counter(vcpu, i);
-		if (event->index < 0 && event->pinned)
+		if (event->index < 0)
 			event->failed = true;
 	}
 }
@@ -252,15 +255,29 @@ static bool advance(struct sim_event *event, uint64_t n)
 	return crossed;
 }
 
+/* How much of @n an event that takes turns gets. */
+static uint64_t turn(const struct sim_vcpu *vcpu, uint64_t n)
+{
+	unsigned int pinned = 0, others = 0, room;
+
+	for (unsigned int i = 0; i < VPMU_SLOTS; i++) {
+		pinned += wants(&vcpu->events[i]) && vcpu->events[i].pinned;
+		others += wants(&vcpu->events[i]) && !vcpu->events[i].pinned;
+	}
+	room = vcpu->sim->nr_counters - MIN(vcpu->sim->nr_counters, pinned);
+	return others <= room ? n : (uint64_t)((unsigned __int128)n * room / others);
+}
+
 unsigned int vpmu_sim_run(struct vpmu_sim *sim, unsigned int id, enum vpmu_arch_event what,
 			  uint64_t raw, bool user, uint64_t n)
 {
 	struct sim_vcpu *vcpu = id < MAX_VCPUS ? sim->vcpus[id] : NULL;
+	uint64_t shared = vcpu ? turn(vcpu, n) : 0;
 	unsigned int crossed = 0;
 
 	for (unsigned int i = 0; vcpu && vcpu->entered && i < VPMU_SLOTS; i++) {
 		struct sim_event *event = &vcpu->events[i];
-		uint64_t mine = event->pinned ? n : n / 2;
+		uint64_t mine = event->pinned ? n : shared;
 
 		if (!counts(event, what, raw, user))
 			continue;

@@ -30,7 +30,8 @@ VPMU_API void vpmu_sim_set_error(struct vpmu_sim *sim, int err);
 /*
  * vCPU @vcpu runs in the guest's user or kernel mode for @n of @event; with VPMU_EVENT_RAW the
  * raw number @raw says which. Returns how many of the host's events crossed their overflow, as the
- * signal would tell that a real one sends. Events that take turns get half of it.
+ * signal would tell that a real one sends. Events that take turns share the counters that
+ * pinned ones leave.
  */
 VPMU_API unsigned int vpmu_sim_run(struct vpmu_sim *sim, unsigned int vcpu,
 				   enum vpmu_arch_event event, uint64_t raw, bool user, uint64_t n);

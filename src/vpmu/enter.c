@@ -77,6 +77,7 @@ void vpmu_close(struct vpmu *vpmu, unsigned int slot)
 		return;
 	backend_ops(vpmu)->close(vpmu->backend, slot);
 	set_running(vpmu, slot, SLOT_CLOSED);
+	vpmu->turns &= ~BIT(slot);
 	atomic_fetch_sub(&vpmu->vm->open_events, 1);
 	stat_add(&vpmu->stats.open_now, -1ULL);
 }
@@ -104,6 +105,8 @@ static int open_event(struct vpmu *vpmu, unsigned int n, bool pinned)
 	slot->last = (struct vpmu_count){ 0 };
 	slot->pinned = pinned;
 	slot->rearm = false;
+	if (!pinned)
+		vpmu->turns |= BIT(n);
 	set_running(vpmu, n, SLOT_RUNNING);
 	stat_add(&vpmu->stats.opened, 1);
 	stat_add(&vpmu->stats.open_now, 1);
@@ -127,16 +130,6 @@ static int continue_event(struct vpmu *vpmu, unsigned int n)
 	return 0;
 }
 
-static int start_event(struct vpmu *vpmu, unsigned int n)
-{
-	if (vpmu->slots[n].state != SLOT_CLOSED) {
-		if (!continue_event(vpmu, n))
-			return 0;
-		vpmu_close(vpmu, n);
-	}
-	return open_event(vpmu, n, true);
-}
-
 static bool ask_host(const struct vpmu *vpmu, unsigned int n, int err)
 {
 	const struct vpmu_vm_options *options = &vpmu->vm->options;
@@ -156,12 +149,10 @@ static int check_event(struct vpmu *vpmu, unsigned int n)
 	return err;
 }
 
-static int reopen(struct vpmu *vpmu, unsigned int n, bool pinned)
+static int reopen(struct vpmu *vpmu, unsigned int n)
 {
-	int err = open_event(vpmu, n, pinned);
+	int err = open_event(vpmu, n, true) ?: check_event(vpmu, n);
 
-	if (!err && pinned)
-		err = check_event(vpmu, n);
 	if (err)
 		vpmu_close(vpmu, n);
 	return err;
@@ -171,21 +162,50 @@ static void stand_still(struct vpmu *vpmu, unsigned int n, int err)
 {
 	set_verdict(vpmu, n, SLOT_STILL,
 		    err == -EMFILE ? VPMU_REPORT_LIMIT : VPMU_REPORT_EVICTED, err);
+	vpmu->entry.counting &= ~BIT(n);
 	vpmu->entry.missing |= BIT(n);
 	tell_guest(vpmu);
 }
 
-static void take_turns(struct vpmu *vpmu, unsigned int n, int err)
+static int open_turns(struct vpmu *vpmu, unsigned int n, int why)
 {
-	int why = reopen(vpmu, n, false);
+	int err = open_event(vpmu, n, false);
 
-	if (why) {
-		stand_still(vpmu, n, why);
+	if (err)
+		return err;
+	stat_add(&vpmu->stats.multiplexed, 1);
+	report(vpmu, n, VPMU_REPORT_MULTIPLEXED, why);
+	vpmu->entry.counting |= BIT(n);
+	return 0;
+}
+
+/* Pinned events go first: where one takes turns all do, for else it might never get one. */
+static void take_turns(struct vpmu *vpmu, unsigned int n, int why)
+{
+	int err = open_turns(vpmu, n, why);
+
+	if (err) {
+		stand_still(vpmu, n, err);
 		return;
 	}
-	stat_add(&vpmu->stats.multiplexed, 1);
-	report(vpmu, n, VPMU_REPORT_MULTIPLEXED, err);
-	vpmu->entry.counting |= BIT(n);
+	FOR_EACH_SLOT(other, vpmu->running & ~vpmu->turns) {
+		vpmu_close(vpmu, other);
+		err = open_turns(vpmu, other, why);
+		if (err)
+			stand_still(vpmu, other, err);
+	}
+}
+
+static int start_event(struct vpmu *vpmu, unsigned int n)
+{
+	bool turns = vpmu->turns && atomic_load(&vpmu->vm->policy) == VPMU_POLICY_MULTIPLEX;
+
+	if (vpmu->slots[n].state != SLOT_CLOSED) {
+		if (vpmu->slots[n].pinned != turns && !continue_event(vpmu, n))
+			return 0;
+		vpmu_close(vpmu, n);
+	}
+	return turns ? open_turns(vpmu, n, -EBUSY) : open_event(vpmu, n, true);
 }
 
 /* The host has no counter for it now: what the VM's policy says. -EBUSY: the guest must not run. */
@@ -197,7 +217,7 @@ static int contend(struct vpmu *vpmu, unsigned int n, int err)
 		take_turns(vpmu, n, err);
 		return 0;
 	case VPMU_POLICY_EVICT:
-		if (!ask_host(vpmu, n, err) || reopen(vpmu, n, true)) {
+		if (!ask_host(vpmu, n, err) || reopen(vpmu, n)) {
 			stand_still(vpmu, n, err);
 			return 0;
 		}
@@ -296,6 +316,8 @@ static int check_running(struct vpmu *vpmu)
 	int err = 0;
 
 	FOR_EACH_SLOT(n, vpmu->running) {
+		if (vpmu->slots[n].state != SLOT_RUNNING)
+			continue;	/* since it was to take turns */
 		if (!vpmu->slots[n].pinned || !check_event(vpmu, n)) {
 			vpmu->slots[n].verdict = SLOT_COUNTS;
 			continue;

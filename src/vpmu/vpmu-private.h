@@ -110,6 +110,7 @@ struct vpmu {
 	uint64_t debugctl;
 	uint64_t touched;		/* counters that entry has to look at */
 	uint64_t running;		/* those in SLOT_RUNNING */
+	uint64_t turns;			/* those whose event, running or paused, is not pinned */
 	uint64_t overflowed;		/* not yet told by vpmu_exit() */
 	struct vpmu_entry entry;	/* what the last entry said, kept up to date */
 	struct slot slots[VPMU_SLOTS];

@@ -234,7 +234,11 @@ VPMU_API int vpmu_backend_time(const struct vpmu_time_options *options, struct v
 /* What to do with a counter of the guest for which the host has none. */
 enum vpmu_policy {
 	VPMU_POLICY_FAIL,	/* vpmu_enter() fails with -EBUSY: the guest must not run */
-	VPMU_POLICY_MULTIPLEX,	/* it takes turns, its counts are scaled by the time that it had */
+	/*
+	 * All counters of the vCPU take turns, their counts are scaled by the time that they had,
+	 * until vpmu_retry(), or none of those is left.
+	 */
+	VPMU_POLICY_MULTIPLEX,
 	/*
 	 * The host is asked (evict callback) to give up a counter of its own; if that does not
 	 * help, the guest's counter stands still until the guest programs it anew, or

@@ -216,6 +216,7 @@ static void test_room(void **state)
 	build_vpmu_deinit(&b);
 }
 
+/* Pinned events would leave nothing to those that take turns: all of them do. */
 static void test_multiplex(void **state)
 {
 	struct build_vpmu b;
@@ -230,21 +231,74 @@ static void test_multiplex(void **state)
 	assert_int_equal(entry.missing, 0);
 	vpmu_sim_run(b.sim, 0, VPMU_EVENT_CYCLES, 0, false, 1000);
 	vpmu_exit(b.vpmu, NULL);
-	/* Half of the time on a counter, scaled. */
+	/* Two thirds of the time on a counter, scaled. */
 	for (unsigned int i = 0; i < 3; i++)
 		assert_int_equal(rd(&b, PMC + i), 1000);
-	assert_int_equal(b.nr_reports, 1);
-	assert_int_equal(b.reports[0].kind, VPMU_REPORT_MULTIPLEXED);
+	assert_int_equal(b.nr_reports, 3);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(b.reports[i].kind, VPMU_REPORT_MULTIPLEXED);
 	assert_int_equal(b.reports[0].slot, 2);
 	wr(&b, A_PMC + 2, BIT(48) - 600);
 	assert_int_equal(build_vpmu_run(&b, VPMU_EVENT_CYCLES, 1000), 4);
 	assert_int_equal(rd(&b, PMC + 2), 400);
-	/* When the host has room again it is pinned. */
+	/* When the host has room again they are pinned. */
 	vpmu_sim_set_counters(b.sim, 3);
 	vpmu_retry(b.vpmu);
 	build_vpmu_run(&b, VPMU_EVENT_CYCLES, 7);
 	assert_int_equal(rd(&b, PMC + 2), 407);
-	assert_int_equal(stats(&b).multiplexed, 1);
+	assert_int_equal(stats(&b).multiplexed, 3);
+	build_vpmu_deinit(&b);
+}
+
+/* Counters that come while others take turns do so, too, and each is told of once. */
+static void test_multiplex_more(void **state)
+{
+	struct build_vpmu b;
+
+	(void)state;
+	start(&b, 1, VPMU_POLICY_MULTIPLEX, 0);
+	wr(&b, SELECT, CYCLES);
+	wr(&b, SELECT + 1, CYCLES);
+	build_vpmu_run(&b, VPMU_EVENT_CYCLES, 1000);
+	assert_int_equal(b.nr_reports, 2);
+	wr(&b, SELECT + 2, CYCLES);
+	assert_int_equal(enter(&b, 0).counting, 7);
+	vpmu_sim_run(b.sim, 0, VPMU_EVENT_CYCLES, 0, false, 3000);
+	vpmu_exit(b.vpmu, NULL);
+	for (unsigned int i = 0; i < 3; i++)
+		assert_int_equal(rd(&b, PMC + i), i < 2 ? 4000 : 3000);
+	assert_int_equal(b.nr_reports, 3);
+	/* Off and on: it goes on as it was. */
+	wr(&b, SELECT + 1, 0);
+	build_vpmu_run(&b, VPMU_EVENT_CYCLES, 10);
+	wr(&b, SELECT + 1, CYCLES);
+	build_vpmu_run(&b, VPMU_EVENT_CYCLES, 30);
+	assert_int_equal(rd(&b, PMC + 1), 4030);
+	assert_int_equal(b.nr_reports, 3);
+	assert_int_equal(stats(&b).opened, 5);
+	/* Under another policy all are to be pinned. */
+	vpmu_vm_set_policy(b.vm, VPMU_POLICY_FAIL);
+	assert_int_equal(enter(&b, -EBUSY).missing, 6);
+	build_vpmu_deinit(&b);
+}
+
+/* What cannot even take turns stands still; the others do not give up their counters for it. */
+static void test_multiplex_limit(void **state)
+{
+	struct build_vpmu b;
+	struct vpmu_entry entry;
+
+	(void)state;
+	start(&b, 8, VPMU_POLICY_MULTIPLEX, 2);
+	for (unsigned int i = 0; i < 3; i++)
+		wr(&b, SELECT + i, CYCLES);
+	entry = enter(&b, 0);
+	assert_int_equal(entry.counting, 3);
+	assert_int_equal(entry.missing, 4);
+	vpmu_exit(b.vpmu, NULL);
+	assert_int_equal(b.nr_reports, 1);
+	assert_int_equal(b.reports[0].kind, VPMU_REPORT_LIMIT);
+	assert_int_equal(stats(&b).multiplexed, 0);
 	build_vpmu_deinit(&b);
 }
 
@@ -624,6 +678,8 @@ int main(void)
 		cmocka_unit_test(test_fail),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_multiplex),
+		cmocka_unit_test(test_multiplex_more),
+		cmocka_unit_test(test_multiplex_limit),
 		cmocka_unit_test(test_evict),
 		cmocka_unit_test(test_evict_retry),
 		cmocka_unit_test(test_lost),
