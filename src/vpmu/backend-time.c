@@ -33,6 +33,7 @@ struct time_vcpu {
 	timer_t timer;
 	pid_t timer_thread;	/* whom the timer is for; 0: there is none */
 	bool armed;
+	bool counting;		/* since entry: there was something to count */
 	struct time_slot slots[VPMU_SLOTS];
 };
 
@@ -140,6 +141,11 @@ static uint64_t due_ns(const struct time_slot *slot)
 	return at > INT64_MAX ? INT64_MAX : (uint64_t)at;
 }
 
+static bool is_counting(const struct time_slot *slot)
+{
+	return slot->hz && !slot->paused;
+}
+
 static uint64_t next_due(const struct time_vcpu *vcpu)
 {
 	uint64_t next = UINT64_MAX;
@@ -147,7 +153,7 @@ static uint64_t next_due(const struct time_vcpu *vcpu)
 	for (unsigned int i = 0; i < VPMU_SLOTS; i++) {
 		const struct time_slot *slot = &vcpu->slots[i];
 
-		if (slot->hz && !slot->paused)
+		if (is_counting(slot))
 			next = MIN(next, due_ns(slot));
 	}
 	return next;
@@ -191,21 +197,35 @@ static void set_timer(struct time_vcpu *vcpu)
 		timer_settime(vcpu->timer, 0, &when, NULL);
 }
 
+static bool any_counting(const struct time_vcpu *vcpu)
+{
+	for (unsigned int i = 0; i < VPMU_SLOTS; i++)
+		if (is_counting(&vcpu->slots[i]))
+			return true;
+	return false;
+}
+
+/* The clock is a system call: a guest that counts nothing does not pay for it. */
 static void time_enter(void *self)
 {
 	struct time_vcpu *vcpu = self;
 
 	set_timer(vcpu);
-	vcpu->since = now(vcpu->backend);
+	vcpu->counting = any_counting(vcpu);
+	if (vcpu->counting)
+		vcpu->since = now(vcpu->backend);
 }
 
 static void time_exit(void *self)
 {
 	struct time_vcpu *vcpu = self;
-	uint64_t ran = now(vcpu->backend) - vcpu->since;
+	uint64_t ran;
 
+	if (!vcpu->counting)
+		return;
+	ran = now(vcpu->backend) - vcpu->since;
 	for (unsigned int i = 0; i < VPMU_SLOTS; i++)
-		if (vcpu->slots[i].hz && !vcpu->slots[i].paused)
+		if (is_counting(&vcpu->slots[i]))
 			vcpu->slots[i].ns += ran;
 }
 

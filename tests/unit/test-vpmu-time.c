@@ -25,6 +25,14 @@ static uint64_t test_clock(void *context)
 	return *(uint64_t *)context;
 }
 
+/* One that must not be asked. */
+static uint64_t no_clock(void *context)
+{
+	(void)context;
+	fail_msg("the clock is read");
+	return 0;
+}
+
 static int start(struct build_vpmu *b, const struct vpmu_time_options *time)
 {
 	struct vpmu_vm_options options;
@@ -78,6 +86,25 @@ static void test_pause(void **state)
 		vpmu_exit(b.vpmu, NULL);
 	}
 	assert_int_equal(rd(&b, A_PMC), 500);
+	build_vpmu_deinit(&b);
+}
+
+/* A guest that counts nothing costs nothing. */
+static void test_idle(void **state)
+{
+	struct vpmu_time_options time = { .size = sizeof(time), .cycles_hz = 1000000000,
+					  .clock = no_clock };
+	struct build_vpmu b;
+
+	(void)state;
+	assert_int_equal(start(&b, &time), 0);
+	assert_int_equal(vpmu_enter(b.vpmu, NULL), 0);
+	vpmu_exit(b.vpmu, NULL);
+	/* Refused, or off. */
+	wr(&b, SELECT, ENABLE | BOTH | 0xc0);
+	wr(&b, SELECT + 1, BOTH | 0x3c);
+	assert_int_equal(vpmu_enter(b.vpmu, NULL), 0);
+	vpmu_exit(b.vpmu, NULL);
 	build_vpmu_deinit(&b);
 }
 
@@ -182,6 +209,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cycles),
 		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_reference),
 		cmocka_unit_test(test_options),
