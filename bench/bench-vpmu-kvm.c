@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * bench-vpmu-kvm: what libvpmu costs around KVM, for a lab host. A guest of a few instructions reads
- * and writes a register of the PMU, exits, halts, and gets an interrupt; each is timed with the
- * library and without. Where there is no PMU, what counts is a simulated host (the library alone),
- * time, or perf's software events.
+ * bench-vpmu-kvm: what libvpmu costs around KVM. A guest of a few instructions reads and writes a
+ * register of the PMU, exits, halts, and gets an interrupt; each is timed with the library and
+ * without. What counts is a simulated host (the library alone), time, or perf's software events.
  */
 #include <errno.h>
 #include <fcntl.h>
