@@ -71,6 +71,24 @@ static void begin_halt(struct halt_clock *clock, u64 asleep_since, u64 now)
 	clock->since = asleep_since && asleep_since < now ? asleep_since : now;
 }
 
+/*
+ * KVM adds a halt when it ends. Of one that lasted at the first look all that is longer than the
+ * time since then was before it.
+ */
+static void look_at_first(struct halt_clock *clock, const struct vm_vcpu_halt *halt, u64 now)
+{
+	u64 added = halt->wait - clock->first_wait, passed = now - clock->first_look;
+
+	if (!clock->known) {
+		clock->first_lasts = halt->blocking;
+		clock->first_wait = halt->wait;
+		clock->first_look = now;
+	} else if (clock->first_lasts && added) {
+		clock->first_lasts = false;
+		clock->before = added > passed ? added - passed : 0;
+	}
+}
+
 u64 halt_clock_update(struct halt_clock *clock, const struct vm_vcpu_halt *halt, u64 asleep_since,
 		      u64 now)
 {
@@ -78,7 +96,8 @@ u64 halt_clock_update(struct halt_clock *clock, const struct vm_vcpu_halt *halt,
 		clock->since = 0;
 	else if (!clock->since || !clock->known || halt->wait != clock->wait)
 		begin_halt(clock, asleep_since, now);
+	look_at_first(clock, halt, now);
 	clock->wait = halt->wait;
 	clock->known = true;
-	return clock->wait + (clock->since ? now - clock->since : 0);
+	return clock->wait - clock->before + (clock->since ? now - clock->since : 0);
 }

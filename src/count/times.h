@@ -27,6 +27,10 @@ struct halt_clock {
 	u64 wait;	/* as KVM has it: of halts that have ended */
 	u64 since;	/* when the halt that lasts began, as far as we know; 0: none does */
 	bool known;
+	/* One that lasted at the first look: where KVM stood, and when that was. */
+	bool first_lasts;
+	u64 first_wait, first_look;
+	u64 before;	/* of .wait, what was before the first look, as far as we know */
 };
 
 /*

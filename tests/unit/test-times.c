@@ -133,6 +133,30 @@ static void test_halt_unseen(void **state)
 	assert_int_equal(halt_clock_update(&clock, &halt, 99000, 58000), 9000);
 }
 
+/* A halt of ten minutes that ends when we have looked for 3000 ns: that much of it is ours. */
+static void test_halt_before(void **state)
+{
+	struct halt_clock clock = { 0 };
+	struct vm_vcpu_halt halt = { .wait = 1000, .blocking = true };
+
+	(void)state;
+	assert_int_equal(halt_clock_update(&clock, &halt, 0, 50000), 1000);
+	assert_int_equal(halt_clock_update(&clock, &halt, 0, 52000), 3000);
+	halt = (struct vm_vcpu_halt){ .wait = 600000000001000 };
+	assert_int_equal(halt_clock_update(&clock, &halt, 0, 53000), 4000);
+	/* What comes later counts in full. */
+	halt.wait += 500;
+	assert_int_equal(halt_clock_update(&clock, &halt, 0, 54000), 4500);
+	halt.blocking = true;
+	assert_int_equal(halt_clock_update(&clock, &halt, 54500, 55000), 5000);
+	/* One that began as we looked: nothing was before. */
+	clock = (struct halt_clock){ 0 };
+	assert_int_equal(halt_clock_update(&clock, &halt, 0, 50000), halt.wait);
+	halt.wait += 700;
+	halt.blocking = false;
+	assert_int_equal(halt_clock_update(&clock, &halt, 0, 51000), halt.wait);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -142,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_read),
 		cmocka_unit_test(test_halt),
 		cmocka_unit_test(test_halt_unseen),
+		cmocka_unit_test(test_halt_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
