@@ -440,12 +440,8 @@ static void add_user_part_below(const struct unwinder *unwinder, const struct sa
 static enum stop_reason add_flat_part(const struct unwinder *unwinder, const struct sample *sample,
 				      struct chain *chain)
 {
-	enum stop_reason stop = outside_stop(sample->wire);
+	enum stop_reason stop;
 
-	if (stop != STOP_NONE) {
-		add_frame(chain, sample->wire->regs.pc, FRAME_KERNEL, FRAME_F_INTERRUPTED);
-		return stop;
-	}
 	add_user_part_only(unwinder, sample, chain);
 	for (u32 i = 0; i < chain->nr; i++)
 		chain->frames[i].kind = FRAME_KERNEL;
@@ -465,6 +461,11 @@ void unwind_sample(const struct unwinder *unwinder, const struct sample *sample,
 	chain->kernel_stop = chain->user_stop = STOP_NONE;
 	if (wire->flags & WIRE_F_USER) {
 		add_user_part_only(unwinder, sample, chain);
+	} else if (outside_stop(wire) != STOP_NONE) {
+		/* What the task's registers say that capture found is not below it. */
+		chain->kernel_stop = outside_stop(wire);
+		add_frame(chain, wire->regs.pc, FRAME_KERNEL, FRAME_F_INTERRUPTED);
+		chain->nr_kernel = chain->nr;
 	} else if (wire->flags & WIRE_F_FLAT) {
 		chain->kernel_stop = add_flat_part(unwinder, sample, chain);
 		chain->nr_kernel = chain->nr;

@@ -478,8 +478,10 @@ static void test_not_walked(void **state)
 	kernel_sample(&w);
 	w.sample.wire.flags = WIRE_F_NESTED;
 	assert_not_walked(&w, STOP_NESTED);
+	assert_int_equal(w.chain.nr, 1);
 	w.sample.wire.flags = WIRE_F_SMM;
 	assert_not_walked(&w, STOP_SMM);
+	assert_int_equal(w.chain.nr, 1);
 	w.sample.wire.flags = WIRE_F_SLOTS_STALE;
 	assert_not_walked(&w, STOP_SLOTS_STALE);
 	w.sample.wire.flags = 0;
@@ -519,6 +521,8 @@ static void test_firmware(void **state)
 	kernel_sample(&w);
 	w.sample.wire.regs.x86.cr0 = 0x10;
 	assert_not_walked(&w, STOP_REAL_MODE);
+	/* The user registers that capture found have nothing to do with it. */
+	assert_int_equal(w.chain.nr, 1);
 	w.sample.wire.regs.x86.cr0 = 0x11;
 	assert_not_walked(&w, STOP_FIRMWARE);
 	/* A known kernel does not run in the lower half. */
