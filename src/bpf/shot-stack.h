@@ -6,6 +6,7 @@
 #ifndef BPF_SHOT_STACK_H
 #define BPF_SHOT_STACK_H
 
+#include "arch/i386-frame.h"
 #include "bpf/shot-task.h"
 
 #define SHOT_KERNEL_STACKS 3	/* exception, interrupt, thread */
@@ -75,14 +76,12 @@ SHOT_INLINE enum shot_stack shot_find_entry_stack(struct shot *shot, u64 kernel_
  * with the stack pointer that was left (arch/x86/kernel/irq_32.c, since v3.15), but for those of
  * the CPU entry area, at the end of all addresses, where only entry code runs.
  */
-#define SHOT_I386_ENTRY_AREA 0xffffffffff000000ULL
-
 SHOT_INLINE enum shot_stack shot_find_stack_i386(struct shot *shot, const struct shot_vm *vm,
 						 u64 sp)
 {
 	u64 start = sp & ~(vm->guest.thread_size - 1ULL);
 
-	if (sp >= SHOT_I386_ENTRY_AREA) {
+	if (sp >= I386_ENTRY_AREA) {
 		shot->stack_end = (sp | (SHOT_PAGE - 1)) + 1;
 		return SHOT_STACK_NONE;
 	}

@@ -98,6 +98,27 @@ struct shot_pt_regs_i386 {
 
 _Static_assert(sizeof(struct shot_pt_regs_i386) == 68, "17 words");
 
+/*
+ * While entry code is on the stack where interrupts from user mode arrive: what the processor
+ * pushed at its end, and all but ESP is still the user's. The pt_regs are those of the entry
+ * before. Returns whether it is so; CS is then in .value.
+ */
+SHOT_INLINE int shot_find_entry_frame_i386(struct shot *shot, u64 sp)
+{
+	const struct i386_frame *frame;
+	u64 end = (sp | (SHOT_PAGE - 1)) + 1;
+
+	if (sp < I386_ENTRY_AREA || end - sp < sizeof(*frame) ||
+	    shot_read(shot, end - sizeof(*frame), sizeof(*frame), SHOT_VIEW_STACK))
+		return 0;
+	frame = shot_bytes(shot);
+	if (!i386_frame_is_user(frame))
+		return 0;
+	shot_set_user(shot, frame->ip, frame->sp, (u32)shot->wire.regs.gpr[X86_RBP], 4);
+	shot->value = (u16)frame->cs;
+	return 1;
+}
+
 SHOT_INLINE int shot_find_user_regs_i386(struct shot *shot, const struct shot_vm *vm)
 {
 	const struct shot_pt_regs_i386 *regs;
@@ -105,6 +126,8 @@ SHOT_INLINE int shot_find_user_regs_i386(struct shot *shot, const struct shot_vm
 	u32 cs;
 	int stop;
 
+	if (shot_find_entry_frame_i386(shot, shot->wire.regs.gpr[X86_RSP]))
+		return shot_add_code_base(shot, shot->value);
 	if (!(shot->wire.flags & WIRE_F_TASK))
 		return STOP_NOT_PRESENT;
 	top = shot->wire.task.stack + vm->guest.thread_size - vm->guest.pt_regs_top;
@@ -122,6 +145,36 @@ SHOT_INLINE int shot_find_user_regs_i386(struct shot *shot, const struct shot_vm
 }
 
 /*
+ * Whether @sp is no stack pointer, but the guest's page tables: with the kernel unmapped in user
+ * mode SYSCALL's entry takes RSP to change them (SWITCH_TO_KERNEL_CR3, arch/x86/entry/calling.h).
+ * The user's are the other half of two pages (PTI_USER_PGTABLE_BIT), and what is below is the PCID.
+ */
+SHOT_INLINE int shot_is_root(const struct shot *shot, u64 sp)
+{
+	return (sp ^ shot->wire.regs.x86.cr3) << 1 < 0x2000 << 1;
+}
+
+/*
+ * There a 32-bit program's stack pointer is in R8; that of a 64-bit one is in no register, and
+ * taken to be what it was at the entry before, whose registers, those at @top, are still there.
+ */
+SHOT_INLINE int shot_find_user_behind_root(struct shot *shot, u64 top)
+{
+	const u64 *gpr = shot->wire.regs.gpr;
+	const struct shot_pt_regs *regs;
+	int stop = shot_read(shot, top - sizeof(*regs), sizeof(*regs), SHOT_VIEW_STACK);
+
+	if (stop)
+		return stop;
+	regs = shot_bytes(shot);
+	if ((u16)regs->hw.cs == SHOT_USER32_CS)
+		shot_set_user(shot, (u32)gpr[X86_RCX], (u32)gpr[X86_R8], (u32)gpr[X86_RBP], 4);
+	else
+		shot_set_user(shot, gpr[X86_RCX], regs->hw.sp, gpr[X86_RBP], 8);
+	return 0;
+}
+
+/*
  * In the kernel: the pt_regs at the top of the thread's stack, but for the few instructions of the
  * entry and exit paths at which they are not there yet or no more.
  */
@@ -133,6 +186,10 @@ SHOT_INLINE int shot_find_user_regs(struct shot *shot, const struct shot_vm *vm)
 
 	if (shot->kernel_word == 4)
 		return shot_find_user_regs_i386(shot, vm);
+	top = shot->wire.task.stack + vm->guest.thread_size - vm->guest.pt_regs_top;
+	if (sp < vm->guest.kernel_start && shot_is_root(shot, sp) &&
+	    shot->wire.flags & WIRE_F_TASK)
+		return shot_find_user_behind_root(shot, top);
 	if (sp < vm->guest.kernel_start) {
 		/*
 		 * SYSCALL and SYSRET leave the stack alone and hold the user's pc in RCX. A 32-bit
@@ -144,7 +201,6 @@ SHOT_INLINE int shot_find_user_regs(struct shot *shot, const struct shot_vm *vm)
 	}
 	if (!(shot->wire.flags & WIRE_F_TASK))
 		return STOP_NOT_PRESENT;
-	top = shot->wire.task.stack + vm->guest.thread_size - vm->guest.pt_regs_top;
 	if (shot_find_stack(shot, sp) == SHOT_STACK_ENTRY) {
 		/* All registers are pushed here first; until then RBP is still the user's. */
 		top = shot->stack_end;

@@ -19,6 +19,7 @@
 
 #include <string.h>
 
+#include "arch/i386-frame.h"
 #include "arch/x86-regs.h"
 #include "unwind/walk-private.h"
 
@@ -60,6 +61,7 @@ struct walk {
 	u64 pc;
 	u64 sp, bp;		/* EBP as it is: not extended */
 	bool exact;		/* pc was interrupted: it is not a return address */
+	bool live;		/* registers are the vCPU's: no step was made yet */
 	u8 flags;		/* enum frame_flags of pc */
 	int stack;		/* index of the copied stack that sp is in */
 	u32 left;		/* bit n: stack n was left */
@@ -261,10 +263,80 @@ static enum stop_reason step_row(struct walk *w, const struct cfi_row *row)
 	return stop == STOP_NONE ? enter_caller(w, cfa, bp, ra) : stop;
 }
 
+/* On the stack where interrupts from user mode arrive all but what is in @frame is the user's. */
+static enum stop_reason leave_entry_stack(struct walk *w, const struct i386_frame *frame)
+{
+	u32 regs[REGS_NR] = {
+		[REGS_BX] = w->sample->wire->regs.gpr[X86_RBX],
+		[REGS_CX] = w->sample->wire->regs.gpr[X86_RCX],
+		[REGS_DX] = w->sample->wire->regs.gpr[X86_RDX],
+		[REGS_SI] = w->sample->wire->regs.gpr[X86_RSI],
+		[REGS_DI] = w->sample->wire->regs.gpr[X86_RDI],
+		[REGS_BP] = w->sample->wire->regs.gpr[X86_RBP],
+		[REGS_AX] = w->sample->wire->regs.gpr[X86_RAX],
+		[REGS_IP] = frame->ip,
+		[REGS_CS] = frame->cs,
+		[REGS_SP] = frame->sp,
+		[REGS_SS] = frame->ss,
+	};
+
+	take_user(w, regs);
+	return STOP_COMPLETE;
+}
+
+/*
+ * In the kernel an interrupt goes on on the stack that it finds, and pushes three words, and a
+ * fault an error code below them.
+ */
+static enum stop_reason step_interrupted(struct walk *w)
+{
+	u32 words[REGS_SP - REGS_IP + 1];
+
+	if (read_words(w, w->sp, words, ARRAY_SIZE(words)) != STOP_NONE)
+		return STOP_BAD_POINTER;
+	for (unsigned int code = 0; code <= 1; code++) {
+		struct i386_frame frame = { words[code], words[code + 1], words[code + 2], 0, 0 };
+		u64 sp = w->sp + code * WORD + offsetof(struct i386_frame, sp);
+		u64 pc = extend(frame.ip);
+
+		if (!i386_frame_is_kernel(&frame) || !in_kernel_half(pc) ||
+		    move_sp(w, sp) != STOP_NONE)
+			continue;
+		set_pc(w, pc, FRAME_F_INTERRUPTED);
+		return STOP_NONE;
+	}
+	return STOP_BAD_POINTER;
+}
+
+/*
+ * In the first instructions of entry code, which have changed no register yet: by what the
+ * processor has pushed. STOP_NONE, STOP_COMPLETE, or that it is not there.
+ */
+static enum stop_reason step_entry(struct walk *w)
+{
+	u64 end = (w->sp | (I386_ENTRY_STACK_BYTES - 1)) + 1;
+	struct i386_frame frame = { 0 };
+
+	if (w->sp < I386_ENTRY_AREA)
+		return step_interrupted(w);
+	if (end - w->sp < sizeof(frame) ||
+	    read_words(w, end - sizeof(frame), &frame.ip, sizeof(frame) / WORD) != STOP_NONE ||
+	    !i386_frame_is_user(&frame))
+		return STOP_BAD_POINTER;
+	return leave_entry_stack(w, &frame);
+}
+
 static enum stop_reason step(struct walk *w)
 {
+	enum stop_reason stop;
 	struct cfi_row row;
 
+	if (w->live) {
+		w->live = false;
+		stop = step_entry(w);
+		if (stop == STOP_NONE || stop == STOP_COMPLETE)
+			return stop;
+	}
 	if (w->exact && w->unwinder->ops->find_row(w->unwinder->ctx, GVA(w->pc), &row) == 0 &&
 	    row.kind == CFI_ROW_CALL && row.cfa.kind == CFI_REG_OFFSET &&
 	    row.cfa.reg == X86_RSP && step_row(w, &row) == STOP_NONE)
@@ -314,6 +386,7 @@ enum stop_reason unwind_kernel_i386(const struct unwinder *unwinder, const struc
 		.sp = regs->gpr[X86_RSP],
 		.bp = (u32)regs->gpr[X86_RBP],
 		.stack = stack_at(sample, regs->gpr[X86_RSP]),
+		.live = true,
 	};
 	enum stop_reason stop = STOP_NONE;
 

@@ -433,24 +433,48 @@ static bool are_segments(u16 cs, u16 ss)
 {
 	if (cs == X86_KERNEL_CS)
 		return ss == X86_KERNEL_DS || !ss;
+	if (x86_cs_cpl(cs) == 3 && cs & X86_SELECTOR_LDT)
+		return x86_cs_cpl(ss) == 3;
 	return (cs == X86_USER_CS || cs == X86_USER32_CS) && ss == X86_USER_DS;
+}
+
+#define ENTRY_SWITCH 3	/* bytes of `mov %rax,%rsp` */
+
+/* The rule for all registers that are pushed, at the pc or behind the switch of stacks there. */
+static bool find_row_of_all(const struct walk *w, struct cfi_row *ret)
+{
+	for (unsigned int skip = 0; skip <= ENTRY_SWITCH; skip += ENTRY_SWITCH) {
+		if (w->unwinder->ops->find_row(w->unwinder->ctx, GVA(w->pc + skip), ret) == 0 &&
+		    ret->kind == CFI_ROW_REGS)
+			return true;
+	}
+	return false;
+}
+
+/* Whether the processor's part of pt_regs is where @row says. */
+static bool has_frame(const struct walk *w, const struct cfi_row *row)
+{
+	unsigned int first = row->kind == CFI_ROW_REGS ? X86_PT_RIP : 0;
+	u64 cfa, iret[X86_PT_NR - X86_PT_RIP];
+
+	return find_cfa(w, row, &cfa) == STOP_NONE &&
+	       read_stack(w, cfa + first * sizeof(u64), iret, sizeof(iret)) == STOP_NONE &&
+	       are_segments(iret[X86_PT_CS - X86_PT_RIP], iret[X86_PT_SS - X86_PT_RIP]);
 }
 
 /*
  * Entry code that has only the processor's part of pt_regs, @row, calls what pushes the rest, and
  * has all of it when that returns (error_entry(), arch/x86/entry/entry_64.S, and sync_regs(), to
  * which it jumps). In there they mostly are pushed: then the row behind the call is the true one.
+ * So it is at the very instruction that the call returns to, which only now takes the stack that
+ * the thread is to have.
  */
 static enum stop_reason step_entry(struct walk *w, const struct cfi_row *row)
 {
-	u64 cfa, regs[X86_PT_NR];
-	struct cfi_row behind;
+	struct cfi_row all;
 
-	if (w->unwinder->ops->find_row(w->unwinder->ctx, GVA(w->pc), &behind) == 0 &&
-	    behind.kind == CFI_ROW_REGS && find_cfa(w, &behind, &cfa) == STOP_NONE &&
-	    read_stack(w, cfa, regs, sizeof(regs)) == STOP_NONE &&
-	    are_segments(regs[X86_PT_CS], regs[X86_PT_SS]))
-		return step_by_row(w, &behind);
+	if ((!w->exact || !has_frame(w, row)) && find_row_of_all(w, &all) && has_frame(w, &all))
+		return step_by_row(w, &all);
 	return step_by_row(w, row);
 }
 
@@ -467,7 +491,10 @@ static enum stop_reason step(struct walk *w)
 		return step_frame_pointer(w);
 	if (err)
 		return err == -EOPNOTSUPP ? STOP_UNSUPPORTED : STOP_NO_RULE;
-	if (!w->exact && row.kind == CFI_ROW_REGS_PARTIAL)
+	/* Only the first and the last instructions in the kernel have no stack of its own. */
+	if (row.kind != CFI_ROW_CALL && !in_kernel_half(w->gpr[X86_RSP]))
+		return STOP_COMPLETE;
+	if (row.kind == CFI_ROW_REGS_PARTIAL)
 		return step_entry(w, &row);
 	stop = step_by_row(w, &row);
 	if (stop == STOP_NONE || !w->exact)

@@ -388,7 +388,8 @@ static bool find_user_regs_arm64(const struct sample *sample, const struct kerne
 /*
  * The user's registers under a kernel part: from the frame that it ended at; while SYSCALL's first
  * instructions still run on the user's stack, the vCPU's, but for the two that it uses; else from
- * the pt_regs that capture took @pc from, if they were copied. False: not to be had.
+ * the pt_regs that capture took @pc from, if they were copied; in entry code, if not, those of the
+ * vCPU's that it leaves alone. False: not to be had.
  */
 static bool find_user_regs(const struct sample *sample, const struct kernel_end *end, u64 pc,
 			   struct user_regs *regs)
@@ -410,7 +411,17 @@ static bool find_user_regs(const struct sample *sample, const struct kernel_end 
 		regs->is_32 = wire->flags & WIRE_F_USER_32;
 		return true;
 	}
-	return user_x86_find_pt_regs(sample, regs);
+	if (user_x86_find_pt_regs(sample, regs))
+		return true;
+	if (!end->at_entry)
+		return false;
+	/* All but the few that entry code works with are in their registers still, or again. */
+	memcpy(regs->gpr, wire->regs.gpr, sizeof(regs->gpr));
+	regs->gpr[X86_RSP] = wire->user_sp;
+	regs->pc = pc;
+	regs->is_32 = wire->flags & WIRE_F_USER_32;
+	regs->known = regs->is_32 ? USER_KEPT_GPRS_32 : USER_KEPT_GPRS;
+	return true;
 }
 
 static void add_user_part_below(const struct unwinder *unwinder, const struct sample *sample,

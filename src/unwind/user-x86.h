@@ -10,6 +10,11 @@
 
 #define USER_NR_GPRS (X86_R15 + 1)
 #define USER_ALL_GPRS ((1U << USER_NR_GPRS) - 1)
+/* Those that a function keeps for its caller, by the psABIs, and the stack pointer. */
+#define USER_KEPT_GPRS (1U << X86_RSP | 1U << X86_RBP | 1U << X86_RBX | 1U << X86_R12 | \
+			1U << X86_R13 | 1U << X86_R14 | 1U << X86_R15)
+#define USER_KEPT_GPRS_32 (1U << X86_RSP | 1U << X86_RBP | 1U << X86_RBX | 1U << X86_RSI | \
+			   1U << X86_RDI)
 
 /* Where user mode was left. */
 struct user_regs {

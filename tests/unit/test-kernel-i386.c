@@ -14,6 +14,7 @@
 #define TEXT 0xc1000000U
 #define STACK 0xc2000000U	/* of the thread */
 #define IRQ_STACK 0xc3000000U
+#define ENTRY_STACK 0xff80c000U	/* in the CPU entry area */
 #define STACK_BYTES 8192U
 #define STACK_END (STACK + STACK_BYTES)
 #define PADDING 8
@@ -32,7 +33,7 @@
 #define AT_START(n) (TEXT + (n) * 0x100U + 0x20)
 
 struct world {
-	u32 thread[STACK_BYTES / 4], irq[STACK_BYTES / 4];
+	u32 thread[STACK_BYTES / 4], irq[STACK_BYTES / 4], entry[STACK_BYTES / 4];
 	struct build_sample sample;
 	struct unwind_ops ops;
 	struct unwinder unwinder;
@@ -41,6 +42,8 @@ struct world {
 
 static u32 *word(struct world *w, u32 address)
 {
+	if (address >= ENTRY_STACK)
+		return &w->entry[(address - ENTRY_STACK) / 4];
 	return address >= IRQ_STACK ? &w->irq[(address - IRQ_STACK) / 4] :
 				      &w->thread[(address - STACK) / 4];
 }
@@ -90,10 +93,12 @@ static void world_init(struct world *w)
 	pt_regs(w, TOP_REGS, USER_PC, USER_CS, USER_SP, 0x1234);
 }
 
-static void add_stack(struct world *w, u32 start, u32 sp, enum wire_stack_kind kind)
+/* The stack that @sp is on. */
+static void add_stack(struct world *w, u32 sp, enum wire_stack_kind kind)
 {
 	struct wire_stack *stack = &w->sample.wire.stacks[w->sample.wire.nr_stacks];
-	const u8 *bytes = (const u8 *)(start == STACK ? w->thread : w->irq);
+	u32 start = sp >= ENTRY_STACK ? ENTRY_STACK : sp >= IRQ_STACK ? IRQ_STACK : STACK;
+	const u8 *bytes = (const u8 *)word(w, start);
 
 	*stack = (struct wire_stack){
 		.gva = HIGH | sp,
@@ -116,9 +121,9 @@ static void unwind(struct world *w, u32 pc, u32 sp, u32 bp, u32 next_sp)
 	w->sample.wire.regs.gpr[X86_RBP] = HIGH | bp;
 	w->sample.wire.flags = WIRE_F_TASK;
 	w->sample.wire.task.stack = HIGH | STACK;
-	add_stack(w, sp >= IRQ_STACK ? IRQ_STACK : STACK, sp, WIRE_STACK_AT_SP);
+	add_stack(w, sp, WIRE_STACK_AT_SP);
 	if (next_sp)
-		add_stack(w, STACK, next_sp, WIRE_STACK_THREAD);
+		add_stack(w, next_sp, WIRE_STACK_THREAD);
 	assert_int_equal(build_sample_finish(&w->sample, &sample), 0);
 	unwind_sample(&w->unwinder, &sample, &w->chain);
 }
@@ -215,6 +220,57 @@ static void test_interrupt(void **state)
 	build_sample_deinit(&w.sample);
 }
 
+/* The first instructions of an interrupt's code, which have only what the processor pushed. */
+static void test_pushed(void **state)
+{
+	u32 last = TOP_REGS - 8, sp = last - 40;
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	frame(&w, last, 0, RETURN(1));
+	/* In the kernel: three words on top of the stack; a fault's have an error code below. */
+	for (u32 code = 0; code <= 4; code += 4) {
+		*word(&w, sp) = 0;
+		*word(&w, sp + code) = AT(2);
+		*word(&w, sp + code + 4) = KERNEL_CS;
+		*word(&w, sp + code + 8) = 0x246;
+		unwind(&w, AT(3), sp, last, 0);
+		assert_kernel(&w, IPS(AT(3), AT(2), RETURN(1)), STOP_COMPLETE);
+		assert_int_equal(w.chain.frames[1].flags, FRAME_F_INTERRUPTED);
+	}
+	/* Flags that no processor has. */
+	*word(&w, sp + 12) = 0x244;
+	unwind(&w, AT(3), sp, last, 0);
+	assert_kernel(&w, IPS(AT(3), RETURN(1)), STOP_COMPLETE);
+	build_sample_deinit(&w.sample);
+}
+
+/* From user mode they are at the end of a page in the entry area, and all else is the user's. */
+static void test_entry_stack(void **state)
+{
+	static const u32 pushed[] = { USER_PC, USER_CS, 0x246, USER_SP, USER_SS };
+	struct world w;
+	u32 sp = ENTRY_STACK + STACK_BYTES - sizeof(pushed);
+
+	(void)state;
+	world_init(&w);
+	for (u32 i = 0; i < ARRAY_SIZE(pushed); i++)
+		*word(&w, sp + i * 4) = pushed[i];
+	unwind(&w, AT(1), sp, 0xbfff1000, 0);
+	assert_kernel(&w, IPS(AT(1)), STOP_COMPLETE);
+	assert_user(&w);
+	/* A little later, with something on top. */
+	unwind(&w, AT(1), sp - 8, 0xbfff1000, 0);
+	assert_kernel(&w, IPS(AT(1)), STOP_COMPLETE);
+	assert_user(&w);
+	/* None of a user's. */
+	*word(&w, sp + 16) = 0x246;
+	unwind(&w, AT(1), sp, 0xbfff1000, 0);
+	assert_kernel(&w, IPS(AT(1)), STOP_BAD_POINTER);
+	build_sample_deinit(&w.sample);
+}
+
 /* A thread of the kernel's has no user registers there, an idle one nothing at all. */
 static void test_kernel_thread(void **state)
 {
@@ -300,6 +356,8 @@ int main(void)
 		cmocka_unit_test(test_system_call),
 		cmocka_unit_test(test_exception),
 		cmocka_unit_test(test_interrupt),
+		cmocka_unit_test(test_pushed),
+		cmocka_unit_test(test_entry_stack),
 		cmocka_unit_test(test_kernel_thread),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_cut),

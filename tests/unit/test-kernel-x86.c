@@ -375,6 +375,47 @@ static void test_pushed_regs(void **state)
 	world_deinit(&w);
 }
 
+/*
+ * Where that call returns to, all is pushed, but the rule there is still that of the processor's
+ * part: the stack is switched first.
+ */
+static void test_before_switch(void **state)
+{
+	const u64 gpr[16] = { [X86_RSP] = 0x7ffc1000, [X86_R12] = 0x1212 };
+	struct world w;
+
+	(void)state;
+	world_init(&w, ENTRY_TOP);
+	build_stack_regs(&w.thread, 0x401234, gpr, true);
+	sample_thread(&w, FN_RETURN(FN_ENTRY) - 3);
+	w.sample.wire.user_pc = 0x401234;
+	w.sample.wire.user_sp = 0x7ffc1000;
+	w.sample.wire.user_stop = STOP_COMPLETE;
+	assert_chain(&w, STOP_COMPLETE, { FN_RETURN(FN_ENTRY) - 3, INT }, { 0x401234, INT });
+	/* Nothing is pushed yet: the rule is right. */
+	build_stack_init(&w.thread, THREAD_TOP);
+	build_stack_iret(&w.thread, 0x401234, 0x7ffc1000, true);
+	sample_thread(&w, FN_RETURN(FN_ENTRY) - 3);
+	w.sample.wire.user_pc = 0x401234;
+	assert_chain(&w, STOP_COMPLETE, { FN_RETURN(FN_ENTRY) - 3, INT }, { 0x401234, INT });
+	world_deinit(&w);
+}
+
+/* Entry code has the user's stack pointer, or none at all; a function of the kernel's never. */
+static void test_no_stack(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, ENTRY_TOP);
+	sample_thread(&w, FN_PC(FN_IRET));
+	w.sample.wire.regs.gpr[X86_RSP] = 0x7ffc1000;
+	assert_chain(&w, STOP_COMPLETE, { FN_PC(FN_IRET), INT });
+	w.sample.wire.regs.pc = FN_PC(FN_LEAF);
+	assert_chain(&w, STOP_BAD_POINTER, { FN_PC(FN_LEAF), INT });
+	world_deinit(&w);
+}
+
 /* An NMI from user mode has gone to the thread's stack, the frame is on its own, above RDX. */
 static void test_nmi_from_user(void **state)
 {
@@ -795,6 +836,8 @@ int main(void)
 		cmocka_unit_test(test_nmi),
 		cmocka_unit_test(test_partial_keeps_registers),
 		cmocka_unit_test(test_pushed_regs),
+		cmocka_unit_test(test_before_switch),
+		cmocka_unit_test(test_no_stack),
 		cmocka_unit_test(test_nmi_from_user),
 		cmocka_unit_test(test_outermost),
 		cmocka_unit_test(test_bad_returns),

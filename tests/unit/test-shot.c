@@ -811,6 +811,31 @@ static void test_syscall_edge(void **state)
 	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
 }
 
+/* There, with the page tables in the stack pointer for a moment: it is that of the entry before. */
+static void test_syscall_edge_root(void **state)
+{
+	u64 end = BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES;
+	struct sample sample;
+
+	(void)state;
+	build_shot_hw_frame(&build, end, 0x33, 0x401888, BUILD_SHOT_FIRST_FRAME - 16);
+	set(end - 168 + 32, build_shot_frame(1));
+	build_shot_enter_kernel(&build, build.regs.x86.cr3 ^ 0x1801);
+	build.regs.gpr[X86_RCX] = 0x401999;
+	build.regs.gpr[X86_RBP] = BUILD_SHOT_FIRST_FRAME;
+	sample = take();
+	check_task(&sample);
+	assert_int_equal(sample.wire->user_pc, 0x401999);
+	assert_int_equal(sample.wire->user_sp, BUILD_SHOT_FIRST_FRAME - 16);
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	/* A 32-bit program's is in R8. */
+	build_shot_hw_frame(&build, end, 0x23, 0x401888, BUILD_SHOT_FIRST_FRAME - 16);
+	build.regs.gpr[X86_R8] = 0xfff01230;
+	sample = take();
+	assert_int_equal(sample.wire->user_sp, 0xfff01230);
+	assert_true(sample.wire->flags & WIRE_F_USER_32);
+}
+
 static void test_unknown_stack(void **state)
 {
 	struct sample sample;
@@ -1202,6 +1227,7 @@ int main(void)
 		TEST(all_stacks),
 		TEST(whole_stack),     TEST(irq_stack),		TEST(nmi_in_irq),
 		TEST(stack_loop),      TEST(entry_stack),	TEST(syscall_edge),
+		TEST(syscall_edge_root),
 		TEST(unknown_stack),   TEST(stack_hole),	TEST(kthread),
 		TEST(no_user_regs),    TEST(unknown_kernel),	TEST(percpu_base),
 		TEST(flat),	       TEST(ldt_code),

@@ -452,6 +452,18 @@ static void test_user_by_rule(void **state)
 	unwind(&w);
 	assert_int_equal(w.chain.nr, 3);
 	assert_frame(&w, 2, RULE_RETURN, FRAME_USER, FRAME_F_RETURN);
+	/* Between two stacks, with none stored: those that functions keep are still the user's. */
+	w.sample.wire.regs.pc = FN_PC(FN_END);
+	w.sample.wire.regs.gpr[X86_RSP] = 0xffffffffffff0000;
+	unwind(&w);
+	assert_int_equal(w.chain.nr, 3);
+	assert_frame(&w, 2, RULE_RETURN, FRAME_USER, FRAME_F_RETURN);
+	w.sample.wire.flags |= WIRE_F_USER_32;	/* where R12 is none of them */
+	unwind(&w);
+	assert_int_not_equal(w.chain.user_stop, STOP_NONE);
+	assert_true(w.chain.nr < 3 || w.chain.frames[2].ip != RULE_RETURN);
+	w.sample.wire.flags &= ~WIRE_F_USER_32;
+	w.sample.wire.regs.pc = FN_PC(FN_IRET);
 	/* No copy of the stack. */
 	w.sample.wire.stacks[1].kind = WIRE_STACK_THREAD;
 	unwind(&w);
