@@ -15,6 +15,7 @@
  */
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
+#include <linux/errno.h>
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
 
@@ -33,6 +34,7 @@ const volatile u32 max_depth;
 const volatile u32 user_stack;		/* bytes */
 const volatile u64 wake_bytes;		/* wake the reader when as much is waiting */
 const volatile u32 nr_events;
+const volatile u32 task_work;		/* the kernel has bpf_task_work_schedule_signal() */
 const volatile struct capture_event_config events[WIRE_MAX_EVENTS];
 
 struct {
@@ -284,7 +286,40 @@ static __always_inline void take_inline(struct capture_vcpu *vcpu, u32 event, u6
 }
 
 /*
- * Notes the event and sends the vCPU out to user space: KVM sees the signal before it enters the
+ * Since 7.0. In 6.18 it has another name and one argument more. libbpf
+ * wants types of the same kinds as the kernel's, no more.
+ */
+extern int bpf_task_work_schedule_signal(struct task_struct *task, struct bpf_task_work *work,
+					 void *map,
+					 int (*callback)(struct bpf_map *, void *, void *))
+	__ksym __weak;
+
+/* What there was to do is done by then: the vCPU has left to user space, as for a signal. */
+static int on_kicked(struct bpf_map *map, void *key, void *value)
+{
+	(void)map;
+	(void)key;
+	(void)value;
+	return 0;
+}
+
+/*
+ * Makes KVM leave to user space before it enters the guest again. By task work KVM_RUN ends with
+ * EINTR as it does for a signal, but the VMM sees none.
+ */
+static __always_inline long kick(struct capture_vcpu *vcpu, const struct shot_vm *vm)
+{
+	long err;
+
+	if (vm->kick_signal || !task_work)
+		return bpf_send_signal_thread(vm->kick_signal);
+	err = bpf_task_work_schedule_signal(bpf_get_current_task_btf(), &vcpu->work, &vcpus,
+					    on_kicked);
+	return err == -EBUSY ? 0 : err;		/* one is under way */
+}
+
+/*
+ * Notes the event and sends the vCPU out to user space: KVM sees the kick before it enters the
  * guest again. Where one waits already, the guest has mostly not run since: the sample then stands
  * for both. It is kicked again all the same, for the exit of the first may have been missed.
  *
@@ -312,8 +347,8 @@ static __always_inline void take_deferred(struct capture_vcpu *vcpu, u32 event, 
 	vcpu->pending = 1;
 	if (waiting)
 		count(vcpu->vm, COUNT_LOST_PENDING);
-	/* Each CPU has one signal at a time under way: two events at once share a kick. */
-	if (bpf_send_signal_thread(vm->kick_signal) && !kicked) {
+	/* One kick at a time is under way: two events at once share it. */
+	if (kick(vcpu, vm) && !kicked) {
 		state->pending = 0;
 		vcpu->pending = 0;
 		count(vcpu->vm, COUNT_LOST_SIGNAL);

@@ -94,6 +94,11 @@ struct task_struct {
 	unsigned int flags;
 } HOST_TYPE;
 
+/* Whole types, for libbpf takes no forward declarations in a function of the kernel's. */
+struct bpf_map {
+	void *key;
+} HOST_TYPE;
+
 struct kvm_run;
 
 struct kvm_vcpu {

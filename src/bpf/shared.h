@@ -9,6 +9,16 @@
 #define CAPTURE_MAX_VMS 1024
 #define CAPTURE_MAX_VCPUS 16384
 
+/*
+ * The kernel knows it by its name and size in the map's BTF, since 6.18. <linux/bpf.h> has it since
+ * then, too, but Debian 12's has not.
+ */
+#ifndef HAVE_BPF_TASK_WORK
+struct bpf_task_work {
+	u64 opaque;
+};
+#endif
+
 /* The value for one vCPU thread; the key is its host tid. */
 struct capture_vcpu {
 	u64 kvm_vcpu;		/* host kernel's struct kvm_vcpu * */
@@ -22,6 +32,9 @@ struct capture_vcpu {
 	u64 entry_time;		/* 0: not seen yet */
 	u64 entry_pc;
 	u64 exit_time;		/* before .entry_time: it has not left it since */
+
+	/* Deferred mode, kicks without a signal: the kernel's own while one is under way. */
+	struct bpf_task_work work;
 };
 
 /* One of its events; those that are not of tracepoints have it in the deferred mode only. */

@@ -42,7 +42,7 @@
 /* What is known of a VM; user space replaces it as a whole. */
 struct shot_vm {
 	u64 kvm;		/* host kernel's struct kvm * */
-	u32 kick_signal;	/* deferred mode */
+	u32 kick_signal;	/* deferred mode; 0: kicked by task work */
 	u32 pad;
 	struct wire_guest guest;
 	struct mem_slots slots;

@@ -157,6 +157,7 @@ static void configure(struct capture *capture, struct capture_bpf *skel)
 	skel->rodata->max_depth = capture->options.max_depth;
 	skel->rodata->user_stack = capture->options.user_stack;
 	skel->rodata->nr_events = capture->options.nr_events;
+	skel->rodata->task_work = capture->options.task_work;
 	for (u32 i = 0; i < capture->options.nr_events; i++)
 		configure_event(&capture->options.events[i], &skel->rodata->events[i]);
 	skel->rodata->wake_bytes = MIN(ring / 4, WAKE_BYTES_MAX);

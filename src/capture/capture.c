@@ -254,9 +254,11 @@ static int new_guest(struct capture *capture, u32 index, struct capture_guest **
 /* What makes taking samples of @vm impossible, or a danger to it. */
 static bool must_refuse(const struct capture *capture, const struct vm *vm)
 {
-	bool kicked = capture->options.mode == CAPTURE_DEFERRED;
-
-	return vm->confidential || (kicked && !vm->kick_signal);
+	if (vm->confidential)
+		return true;
+	if (capture->options.mode != CAPTURE_DEFERRED)
+		return false;
+	return !vm->kick_signal || (vm->kick_signal == VM_KICK_WORK && !capture->options.task_work);
 }
 
 int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm)
@@ -274,7 +276,7 @@ int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm)
 	}
 	guest->pid = vm->pid;
 	guest->vm.kvm = vm->kvm;
-	guest->vm.kick_signal = vm->kick_signal;
+	guest->vm.kick_signal = vm->kick_signal == VM_KICK_WORK ? 0 : vm->kick_signal;
 	guest->vm.slots = vm->slots;
 	guest->stale = false;
 	err = capture->backend->update_guest(capture, guest);

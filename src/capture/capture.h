@@ -102,6 +102,7 @@ struct capture_options {
 	unsigned int max_depth;	/* user frames */
 	unsigned int user_stack;	/* bytes of the user stack to copy at most; 0: none */
 	size_t ring_bytes;	/* 0: default */
+	bool task_work;		/* deferred: VMs may have VM_KICK_WORK; capture_has_task_work() */
 };
 
 /* Whether @mode works on this host and for @vm; if not -EOPNOTSUPP and why, as a constant. */
@@ -110,6 +111,9 @@ int capture_probe(struct vm_host *host, const struct vm *vm, enum capture_mode m
 
 /* The part of that which lies with @vm, where the host can do @mode. Asks nobody: cheap. */
 int capture_probe_vm(const struct vm *vm, enum capture_mode mode, const char **ret_why);
+
+/* Whether vCPUs can be kicked without a signal, by BPF's task work. Reads kernel types: slow. */
+bool capture_has_task_work(void);
 
 /* The mode that AUTO means here, and why, as a constant. */
 int capture_choose(struct vm_host *host, const struct vm *vm, enum capture_mode *ret_mode,
@@ -130,7 +134,7 @@ void capture_destroy(struct capture *capture);
 /*
  * Follows @vm as @index (struct wire_sample's .vm). Calling it again with the VM's new state adds
  * new vCPUs, drops gone ones and replaces the memory slots. -EOPNOTSUPP for a confidential VM, and
- * in the deferred mode for one whose kick signal is not known.
+ * in the deferred mode for one that cannot be kicked.
  */
 int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm);
 int capture_set_guest(struct capture *capture, u32 index, const struct wire_guest *config);

@@ -7,6 +7,7 @@
 
 #ifdef HAVE_BPF
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #endif
 
@@ -82,7 +83,24 @@ static int probe_bpf(const char **ret_why)
 			   "the host kernel's BPF is too old (needs bpf_loop, Linux 5.17)";
 	return -EOPNOTSUPP;
 }
+
+/* In 6.18 there is only one with another name and one argument more. */
+bool capture_has_task_work(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	s32 id = btf ? btf__find_by_name_kind(btf, "bpf_task_work_schedule_signal", BTF_KIND_FUNC) :
+		       -errno;
+	bool has = id > 0 && btf_vlen(btf__type_by_id(btf, btf__type_by_id(btf, id)->type)) == 4;
+
+	btf__free(btf);
+	return has;
+}
 #else
+bool capture_has_task_work(void)
+{
+	return false;
+}
+
 static int probe_bpf(const char **ret_why)
 {
 	*ret_why = "kvmprof was built without BPF";

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/errors.h"
+#include "capture/capture.h"
 #include "capture/selfcheck-private.h"
 
 #ifdef HAVE_BPF
@@ -69,6 +70,7 @@ static struct capture_bpf *open_program(const char *name, bool amd)
 	skel->rodata->max_depth = WIRE_MAX_USER_FRAMES;
 	skel->rodata->user_stack = WIRE_MAX_STACK_BYTES;
 	skel->rodata->nr_events = 1;
+	skel->rodata->task_work = capture_has_task_work();
 	bpf_map__set_max_entries(skel->maps.scratches, 2 * libbpf_num_possible_cpus());
 	bpf_object__for_each_program(program, skel->obj)
 		bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), name));
@@ -106,18 +108,15 @@ static void check_programs(struct selfcheck *check, const struct vm_host *host)
 	capture_bpf__destroy(skel);
 }
 
-/* A way to reach a vCPU without a signal, since 6.18. */
+/* How deferred mode reaches a vCPU without a signal. */
 static void check_task_work(struct selfcheck *check)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	bool has = btf && (btf__find_by_name_kind(btf, "bpf_task_work_schedule_signal",
-						  BTF_KIND_FUNC) > 0 ||
-			   btf__find_by_name_kind(btf, "bpf_task_work_schedule_signal_impl",
-						  BTF_KIND_FUNC) > 0);
-
-	selfcheck_add(check, "bpf.task-work", SELFCHECK_NONE, NULL, "the kernel has %s",
-		      has ? "it" : "none (Linux 6.18); nothing here needs it");
-	btf__free(btf);
+	if (capture_has_task_work())
+		selfcheck_add(check, "bpf.task-work", SELFCHECK_YES, NULL,
+			      "vCPUs are kicked without a signal");
+	else
+		selfcheck_add(check, "bpf.task-work", SELFCHECK_NONE, NULL,
+			      "the kernel has none (Linux 7.0): vCPUs are kicked by signals");
 }
 
 void selfcheck_bpf(struct selfcheck *check, const struct vm_host *host)

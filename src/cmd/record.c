@@ -107,7 +107,8 @@ static const struct option_spec record_options[] = {
 	OPT_CHOICE(0, "capture", &opt.mode, mode_names, "MODE",
 		   "how a sample is taken (default auto)"),
 	OPT_STRING(0, "kick-signal", &opt.kick_signal, "SIGNAL",
-		   "deferred: the signal that this VMM kicks its vCPUs with", .complete = "signal"),
+		   "deferred: the signal that this VMM kicks its vCPUs with; or none",
+		   .complete = "signal"),
 	OPT_DURATION(0, "duration", &opt.duration_ms, "end after this time"),
 	OPT_FILE('o', "output", &opt.output,
 		 "the file; with several guests FILE.NAME, FILE.NAME.2 if that is taken"),
@@ -224,7 +225,12 @@ static int fill_kick_signal(int *ret)
 {
 	if (!opt.kick_signal || !parse_signal(opt.kick_signal, ret))
 		return 0;
-	log_error("'%s' is no signal name or number (try SIGUSR1 or RTMIN+1)", opt.kick_signal);
+	if (!strcmp(opt.kick_signal, "none")) {
+		*ret = VM_KICK_WORK;
+		return 0;
+	}
+	log_error("'%s' is no signal name or number (try SIGUSR1, RTMIN+1 or none)",
+		  opt.kick_signal);
 	return -EINVAL;
 }
 

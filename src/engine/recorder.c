@@ -200,14 +200,18 @@ static int add_target(struct recorder *recorder, struct vm **vm, const char **re
 
 /*
  * A signal that a VMM has no handler for ends it, if not one that cannot have any. So what was
- * asked for is taken only for those that catch it.
+ * asked for is taken only for those that catch it. Task work ends KVM_RUN with EINTR, which those
+ * are known to go on after that are kicked by a signal; others may take it for an error.
  */
-static void take_kick_signal(const struct recorder *recorder, struct vm *vm)
+static void take_kick(const struct recorder *recorder, struct vm *vm)
 {
+	bool task_work = recorder->options.capture.task_work;
 	int number = recorder->options.kick_signal;
 
-	if (number)
+	if (number > 0)
 		vm->kick_signal = vm->caught_signals >> (number - 1) & 1 ? number : 0;
+	else if (number == VM_KICK_WORK || (vm->kick_signal && task_work))
+		vm->kick_signal = task_work ? VM_KICK_WORK : 0;
 }
 
 static int scan(struct recorder *recorder, struct vm_list *ret)
@@ -217,7 +221,7 @@ static int scan(struct recorder *recorder, struct vm_list *ret)
 	if (err)
 		return err;
 	vec_for_each(&ret->vms, vm)
-		take_kick_signal(recorder, *vm);
+		take_kick(recorder, *vm);
 	return 0;
 }
 
@@ -273,8 +277,11 @@ static int check_vm(const struct recorder *recorder, const struct vm *vm, const 
 		return -E2BIG;
 	}
 	if (mode == CAPTURE_DEFERRED && recorder->options.kick_signal && !vm->kick_signal) {
-		*ret_why = "this VMM does not catch that signal, which would end it";
-		return -EPERM;
+		bool work = recorder->options.kick_signal == VM_KICK_WORK;
+
+		*ret_why = work ? "the host kernel has no task work for BPF (Linux 7.0)" :
+				  "this VMM does not catch that signal, which would end it";
+		return work ? -EOPNOTSUPP : -EPERM;
 	}
 	return capture_probe_vm(vm, mode, ret_why);
 }
@@ -743,6 +750,15 @@ static int create_workers(struct recorder *recorder)
 	return err;
 }
 
+/* Whether the mode may come to be the deferred one. */
+static bool may_kick(const struct recorder *recorder)
+{
+	enum capture_mode mode = recorder->options.capture.mode;
+
+	return mode == CAPTURE_DEFERRED ||
+	       (mode == CAPTURE_AUTO && vm_host_vendor(recorder->host) != VM_VENDOR_AMD);
+}
+
 int recorder_create(struct vm_host *host, const struct recorder_options *options,
 		    struct recorder **ret, const char **ret_why)
 {
@@ -755,6 +771,7 @@ int recorder_create(struct vm_host *host, const struct recorder_options *options
 		return -ENOMEM;
 	recorder->host = host;
 	recorder->options = *options;
+	recorder->options.capture.task_work = may_kick(recorder) && capture_has_task_work();
 	err = create_workers(recorder);
 	if (!err) {
 		*ret_why = "the host's VMs cannot be read";

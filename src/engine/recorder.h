@@ -40,7 +40,8 @@ struct recorder_options {
 	bool wait;			/* with .name: until there is such a VM */
 
 	struct capture_options capture;	/* .mode may be CAPTURE_AUTO */
-	int kick_signal;		/* for VMMs that catch it; 0: what each is known to use */
+	/* For VMMs that catch it; VM_KICK_WORK: for all; 0: what each is known to stand. */
+	int kick_signal;
 	const char *path;		/* of the file; with several see engine/output-path.h */
 	struct guest_cache *kernels;	/* guest kernels parsed before; may be NULL */
 	struct symcache *symcache;	/* where guests' symbols go; may be NULL */

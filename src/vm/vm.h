@@ -15,6 +15,7 @@
 #include "model/regs.h"
 
 #define VM_NAME_LEN 128
+#define VM_KICK_WORK (-1)	/* no signal: task work of the host kernel's makes vCPUs exit */
 
 enum vm_vendor {
 	VM_VENDOR_UNKNOWN,
@@ -37,7 +38,8 @@ struct vm {
 	u64 kvm;		/* kernel address of its struct kvm; identifies the VM */
 	char name[VM_NAME_LEN];	/* VMM's own (-name), else "VMM-PID"; the user's text: escape it */
 	char vmm[32];		/* "qemu", "firecracker", … or the program's name */
-	int kick_signal;	/* 0: not known for this VMM, or the VMM does not catch it */
+	/* 0: not known for this VMM, or the VMM does not catch it; or VM_KICK_WORK. */
+	int kick_signal;
 	u64 caught_signals;	/* those that the VMM has handlers for: bit NUMBER - 1 */
 	bool confidential;	/* SEV, TDX, guest_memfd, …: refused */
 	const char *confidential_kind;	/* which, a constant; NULL when it is not */

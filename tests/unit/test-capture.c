@@ -452,6 +452,35 @@ static void test_removal(void **state)
 	assert_string_equal(calls, "uauafrdfrc");
 }
 
+/* Deferred mode follows whom it can kick: by a signal, or where the kernel has task work. */
+static void test_kicks(void **state)
+{
+	static const struct capture_backend backend = {
+		.close = fake_close,
+		.update_guest = fake_update,
+		.forget_guest = fake_forget,
+	};
+	struct capture *capture = calloc(1, sizeof(*capture));
+	struct vm vm = { .pid = getpid() };
+
+	(void)state;
+	assert_non_null(capture);
+	capture->backend = &backend;
+	capture->options.mode = CAPTURE_DEFERRED;
+	memset(calls, 0, sizeof(calls));
+	assert_int_equal(capture_set_vm(capture, 0, &vm), -EOPNOTSUPP);
+	vm.kick_signal = VM_KICK_WORK;
+	assert_int_equal(capture_set_vm(capture, 0, &vm), -EOPNOTSUPP);
+	assert_string_equal(calls, "");
+	capture->options.task_work = true;
+	assert_int_equal(capture_set_vm(capture, 0, &vm), 0);
+	assert_int_equal(capture->guests.data[0]->vm.kick_signal, 0);
+	vm.kick_signal = SIGUSR1;
+	assert_int_equal(capture_set_vm(capture, 0, &vm), 0);
+	assert_int_equal(capture->guests.data[0]->vm.kick_signal, SIGUSR1);
+	capture_destroy(capture);
+}
+
 static void test_probe_vm(void **state)
 {
 	struct vm vm = { .kick_signal = SIGUSR1 };
@@ -488,6 +517,7 @@ int main(void)
 		cmocka_unit_test(test_no_room),
 		cmocka_unit_test(test_too_many_vms),
 		cmocka_unit_test(test_removal),
+		cmocka_unit_test(test_kicks),
 		cmocka_unit_test(test_probe_vm),
 	};
 
