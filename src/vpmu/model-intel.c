@@ -198,10 +198,12 @@ static enum vpmu_access write_fixed_control(struct vpmu *vpmu, uint64_t value)
 	return VPMU_OK;
 }
 
-/* Status is written by its two other registers only. */
+/* Status is written by its two other registers only; CondChgd cannot be set (SDM vol. 4, 391H). */
 static enum vpmu_access write_status(struct vpmu *vpmu, uint32_t msr, uint64_t value)
 {
-	if (msr == MSR_STATUS || (value & ~status_valid(vpmu->vm)))
+	uint64_t valid = status_valid(vpmu->vm) & ~(msr == MSR_STATUS_SET ? STATUS_CHANGED : 0);
+
+	if (msr == MSR_STATUS || (value & ~valid))
 		return VPMU_GP;
 	if (msr == MSR_STATUS_SET)
 		vpmu_set_status(vpmu, vpmu->global_status | value);

@@ -168,8 +168,10 @@ static void test_reserved(void **state)
 			if (i < 4 || (i >= 32 && i < 35) || i == 62 || i == 63 ||
 			    (i == 59 && model >= VPMU_INTEL_V4)) {
 				wr(&b, RESET, BIT(i));
-				if (model >= VPMU_INTEL_V4)
+				if (model >= VPMU_INTEL_V4 && i < 63)
 					wr(&b, SET, BIT(i));
+				else if (model >= VPMU_INTEL_V4)
+					wr_gp(&b, SET, BIT(i));
 			} else {
 				wr_gp(&b, RESET, BIT(i));
 				if (model >= VPMU_INTEL_V4)
@@ -376,14 +378,17 @@ static void test_status_set(void **state)
 	(void)state;
 	start(&b, VPMU_INTEL_V4, 4, 7, 0);
 	wr(&b, SELECT, ENABLE | KERNEL | INT | 0xc0);
-	wr(&b, SET, BIT(0) | BIT(34) | BIT(63));
-	assert_int_equal(rd(&b, STATUS), BIT(0) | BIT(34) | BIT(63));
+	wr(&b, SET, BIT(0) | BIT(34) | BIT(62));
+	assert_int_equal(rd(&b, STATUS), BIT(0) | BIT(34) | BIT(62));
 	assert_int_equal(rd(&b, SET), 0);
+	/* CondChgd is for clearing only. */
+	assert_int_equal(vpmu_wrmsr(b.vpmu, SET, BIT(63)), VPMU_GP);
+	assert_int_equal(rd(&b, STATUS), BIT(0) | BIT(34) | BIT(62));
 	/* It is software that has set it: no interrupt. */
 	assert_int_equal(vpmu_enter(b.vpmu, NULL), 0);
 	vpmu_exit(b.vpmu, &left);
 	assert_false(left.pmi);
-	wr(&b, RESET, BIT(0) | BIT(34) | BIT(63));
+	wr(&b, RESET, BIT(0) | BIT(34) | BIT(62) | BIT(63));
 	assert_int_equal(rd(&b, STATUS), 0);
 	build_vpmu_deinit(&b);
 }

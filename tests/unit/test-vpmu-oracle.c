@@ -113,7 +113,7 @@ static void list_intel(struct oracle *o, const struct vpmu_geometry *g)
 	add(o, 0x38f, GLOBAL_CONTROL, 0, o->slots);
 	add(o, 0x390, STATUS_CLEAR, 0, status);
 	if (v4) {
-		add(o, 0x391, STATUS_SET, 0, status);
+		add(o, 0x391, STATUS_SET, 0, status & ~(1ULL << 63));
 		add(o, 0x392, INUSE, 0, 0);
 	}
 }
