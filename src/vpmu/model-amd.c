@@ -6,9 +6,7 @@
 #include "vpmu/counter.h"
 #include "vpmu/vpmu-private.h"
 
-#define MSR_K7_SELECT 0xc0010000
 #define MSR_K7_COUNTER 0xc0010004
-#define NR_K7 4
 #define NR_CORE 6
 #define MSR_CORE 0xc0010200	/* select 0, counter 0, select 1, … */
 #define MSR_STATUS 0xc0000300
@@ -158,6 +156,9 @@ static unsigned int msrs(const struct vpmu_geometry *geometry, struct vpmu_msr_r
 			MSR_STATUS, MSR_STATUS_SET - MSR_STATUS + 1 };
 	if (geometry->flags & VPMU_DEBUGCTL)
 		ranges[nr++] = (struct vpmu_msr_range){ MSR_DEBUGCTL, 1 };
+	/* Intel's first two, which KVM reads as 0 on any processor: here they fault. */
+	ranges[nr++] = (struct vpmu_msr_range){ MSR_PMC, 2 };
+	ranges[nr++] = (struct vpmu_msr_range){ MSR_SELECT, 2 };
 	return nr;
 }
 

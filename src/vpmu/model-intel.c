@@ -7,8 +7,6 @@
 #include "vpmu/counter.h"
 #include "vpmu/vpmu-private.h"
 
-#define MSR_PMC 0xc1		/* IA32_PMCx */
-#define MSR_SELECT 0x186	/* IA32_PERFEVTSELx */
 #define MSR_FIXED 0x309		/* IA32_FIXED_CTRx */
 #define MSR_CAPABILITIES 0x345
 #define MSR_FIXED_CONTROL 0x38d
@@ -329,6 +327,8 @@ static unsigned int msrs(const struct vpmu_geometry *geometry, struct vpmu_msr_r
 			MSR_FIXED_CONTROL, MSR_INUSE - MSR_FIXED_CONTROL + 1 };
 	if (geometry->flags & VPMU_DEBUGCTL)
 		ranges[nr++] = (struct vpmu_msr_range){ MSR_DEBUGCTL, 1 };
+	/* AMD's, which KVM reads as 0 on any processor: here they fault. */
+	ranges[nr++] = (struct vpmu_msr_range){ MSR_K7_SELECT, 2 * NR_K7 };
 	return nr;
 }
 

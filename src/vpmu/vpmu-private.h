@@ -13,6 +13,12 @@
 
 #define BIT(n) (1ULL << (n))
 
+/* The first registers of either vendor, which each has to keep from KVM in guests of the other. */
+#define MSR_PMC 0xc1		/* IA32_PMCx */
+#define MSR_SELECT 0x186	/* IA32_PERFEVTSELx */
+#define MSR_K7_SELECT 0xc0010000	/* four, then four counters */
+#define NR_K7 4
+
 /* IA32_DEBUGCTL and AMD's DebugCtl. */
 #define MSR_DEBUGCTL 0x1d9
 #define DEBUGCTL_FREEZE BIT(12)

@@ -229,6 +229,27 @@ static void test_geometry(void **state)
 	}
 }
 
+/* Intel's registers that KVM would read as 0 are in the list, and there are none. */
+static void test_foreign(void **state)
+{
+	static const uint32_t msrs[] = { 0xc1, 0xc2, 0x186, 0x187 };
+	struct vpmu_msr_range ranges[8];
+	struct build_vpmu b;
+	unsigned int nr, listed = 0;
+
+	(void)state;
+	start(&b, VPMU_AMD_V2, 6, VPMU_DEBUGCTL);
+	nr = vpmu_vm_msrs(b.vm, ranges, 8);
+	assert_in_range(nr, 1, 8);
+	for (unsigned int m = 0; m < ARRAY_SIZE(msrs); m++) {
+		for (unsigned int i = 0; i < nr; i++)
+			listed += msrs[m] - ranges[i].base < ranges[i].nr;
+		not_there(&b, msrs[m]);
+	}
+	assert_int_equal(listed, ARRAY_SIZE(msrs));
+	build_vpmu_deinit(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +260,7 @@ int main(void)
 		cmocka_unit_test(test_global),
 		cmocka_unit_test(test_freeze),
 		cmocka_unit_test(test_geometry),
+		cmocka_unit_test(test_foreign),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
