@@ -26,7 +26,11 @@
 /* All that time tells. */
 #define TIME_EVENTS \
 	(1U << VPMU_EVENT_CYCLES | 1U << VPMU_EVENT_REF_CYCLES | 1U << VPMU_EVENT_REF_TSC)
+#define X2APIC_LVTPC 0x834	/* the same register as an MSR */
 #define MAX_TOLD 20		/* reports; the rest is only counted */
+#define CR4_PCE (1U << 8)
+#define RDPMC_SIZE 2
+#define GP_VECTOR 13
 
 struct pmu {
 	struct vpmu_vm *vm;
@@ -221,9 +225,20 @@ static void inject(struct vcpu *vcpu, const struct vpmu_pmi *pmi)
 }
 
 /*
- * On Intel the processor sets LVTPC's mask bit, too. That would take KVM_SET_LAPIC, which forgets
- * interrupts that come meanwhile: here it stays clear, and a handler that clears it finds it so.
+ * On Intel the processor sets LVTPC's mask bit, too. As an MSR, which it is in x2APIC mode, it can
+ * be written. Else it would take KVM_SET_LAPIC, which forgets interrupts that come meanwhile: there
+ * the bit stays clear, and a handler that clears it finds it so.
  */
+static void set_lvtpc(const struct vcpu *vcpu, uint32_t lvtpc)
+{
+	struct {
+		struct kvm_msrs head;
+		struct kvm_msr_entry entry;
+	} msrs = { { .nmsrs = 1 }, { .index = X2APIC_LVTPC, .data = lvtpc } };
+
+	ioctl(vcpu->fd, KVM_SET_MSRS, &msrs);
+}
+
 static void interrupt(struct vcpu *vcpu)
 {
 	struct kvm_lapic_state apic;
@@ -235,6 +250,8 @@ static void interrupt(struct vcpu *vcpu)
 	memcpy(&lvtpc, apic.regs + LVTPC, sizeof(lvtpc));
 	vpmu_pmi(vcpu->pmu, lvtpc, &pmi);
 	inject(vcpu, &pmi);
+	if (pmi.lvtpc != lvtpc)
+		set_lvtpc(vcpu, pmi.lvtpc);
 }
 
 void pmu_exit(struct vcpu *vcpu)
@@ -314,10 +331,40 @@ void pmu_serve_msr(struct vcpu *vcpu)
 	run->msr.error = access != VPMU_OK;
 }
 
+/* Privilege level 0, CR4.PCE or real mode. */
+static bool may_read(const struct vcpu *vcpu)
+{
+	struct kvm_sregs sregs;
+
+	if (ioctl(vcpu->fd, KVM_GET_SREGS, &sregs))
+		return false;
+	return !sregs.ss.dpl || (sregs.cr4 & CR4_PCE) || !(sregs.cr0 & 1);
+}
+
 /*
- * The kernel asks, in its own mode. A counter that is not there reads as 0: there is no #GP for
- * an OUT.
+ * #GP where the OUT is. KVM skips an OUT when it next runs the vCPU, so it has to do that first,
+ * without running the guest.
  */
+static void fault(struct vcpu *vcpu)
+{
+	struct kvm_vcpu_events events;
+	struct kvm_regs regs;
+
+	vcpu->run->immediate_exit = 1;
+	ioctl(vcpu->fd, KVM_RUN, 0);
+	vcpu->run->immediate_exit = 0;
+	if (ioctl(vcpu->fd, KVM_GET_REGS, &regs) ||
+	    ioctl(vcpu->fd, KVM_GET_VCPU_EVENTS, &events))
+		return;
+	regs.rip -= RDPMC_SIZE;
+	events.exception.injected = 1;
+	events.exception.nr = GP_VECTOR;
+	events.exception.has_error_code = 1;
+	events.exception.error_code = 0;
+	ioctl(vcpu->fd, KVM_SET_REGS, &regs);
+	ioctl(vcpu->fd, KVM_SET_VCPU_EVENTS, &events);
+}
+
 void pmu_serve_port(struct vcpu *vcpu)
 {
 	struct kvm_regs regs;
@@ -325,7 +372,10 @@ void pmu_serve_port(struct vcpu *vcpu)
 
 	if (!vcpu->pmu || ioctl(vcpu->fd, KVM_GET_REGS, &regs))
 		return;
-	vpmu_rdpmc(vcpu->pmu, (uint32_t)regs.rcx, true, &value);
+	if (vpmu_rdpmc(vcpu->pmu, (uint32_t)regs.rcx, may_read(vcpu), &value) != VPMU_OK) {
+		fault(vcpu);
+		return;
+	}
 	regs.rax = (uint32_t)value;
 	regs.rdx = value >> 32;
 	ioctl(vcpu->fd, KVM_SET_REGS, &regs);
