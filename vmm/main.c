@@ -38,11 +38,13 @@ static const char usage_text[] =
 	"  --kick-signal NUMBER  the signal that makes a vCPU leave the guest (default SIGRTMIN)\n"
 	"  --kick STYLE          what its handler does: flag (default), nothing, ends, kvmtool\n"
 	"  --pmu MODEL           a PMU by libvpmu: intel-v1 to intel-v5, amd-k7, amd-core, amd-v2\n"
-	"  --pmu-backend KIND    what counts: auto (default), perf, time\n"
+	"  --pmu-backend KIND    what counts: auto (default), perf, time, sim\n"
 	"  --pmu-mhz N           cycles a microsecond, when it is time (default 1000)\n"
 	"  --pmu-filter TEXT     deny:EVENT,… or allow:EVENT,…; an EVENT is the number of one\n"
 	"                        (cycles of AMD: 0x76) or fixed0, fixed1, … for fixed counters\n"
 	"  --pmu-raw             pass events without a common meaning to the host's PMU\n"
+	"  --pmu-freeze          the guest can have counters frozen by their interrupt\n"
+	"  --pmu-port            the guest can steer its PMU by a port, for tests of it\n"
 	"  --no-dump             make the process non-dumpable, as after a change of user\n";
 
 struct options {
@@ -58,7 +60,7 @@ struct options {
 
 static const char *const memory_names[] = { "anon", "memfd", "memfd-private", "hugetlb", NULL };
 static const char *const kick_names[] = { "flag", "nothing", "ends", "kvmtool", NULL };
-static const char *const pmu_names[] = { "auto", "perf", "time", NULL };
+static const char *const pmu_names[] = { "auto", "perf", "time", "sim", NULL };
 
 static void __attribute__((noreturn)) usage(const char *problem, const char *what)
 {
@@ -101,6 +103,10 @@ static void take_pmu_option(struct pmu_options *options, const char *name, const
 		options->hz = number(value, 100000) * 1000000;
 	else if (!strcmp(name, "pmu-raw"))
 		options->raw = true;
+	else if (!strcmp(name, "pmu-freeze"))
+		options->freeze = true;
+	else if (!strcmp(name, "pmu-port"))
+		options->port = true;
 }
 
 static void take_option(struct options *options, const char *name, const char *value)
@@ -154,6 +160,8 @@ static void parse(int argc, char **argv, struct options *options)
 		{ "pmu-filter", required_argument, NULL, 'x' },
 		{ "pmu-mhz", required_argument, NULL, 'x' },
 		{ "pmu-raw", no_argument, NULL, 'x' },
+		{ "pmu-freeze", no_argument, NULL, 'x' },
+		{ "pmu-port", no_argument, NULL, 'x' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 }
 	};

@@ -16,6 +16,8 @@
 #include <sys/ioctl.h>
 
 #include "base/types.h"
+#include "pmu-private.h"
+#include "vpmu/backend-sim.h"
 #include "vpmu/vpmu.h"
 
 #define MAX_RANGES 8
@@ -31,15 +33,6 @@
 #define CR4_PCE (1U << 8)
 #define RDPMC_SIZE 2
 #define GP_VECTOR 13
-
-struct pmu {
-	struct vpmu_vm *vm;
-	const struct memory *memory;
-	const char *backend;
-	pthread_mutex_t lock;	/* of what is below */
-	bool patched;
-	unsigned int nr_patched, nr_told;
-};
 
 static __thread struct kvm_run *current_run;
 
@@ -89,7 +82,8 @@ static void told(void *context, const struct vpmu_report *report)
 		tell_holders();
 }
 
-static int choose_backend(const struct pmu_options *options, struct vpmu_backend *ret)
+static int choose_backend(struct pmu *pmu, const struct pmu_options *options,
+			  struct vpmu_backend *ret)
 {
 	struct vpmu_perf_options perf = {
 		.size = sizeof(perf), .signal = signal_number(), .raw = options->raw };
@@ -98,6 +92,8 @@ static int choose_backend(const struct pmu_options *options, struct vpmu_backend
 		.ref_hz = options->hz };
 	int err = -EOPNOTSUPP;
 
+	if (options->backend == PMU_BACKEND_SIM)
+		return vpmu_backend_sim(VPMU_SLOTS, &pmu->sim, ret);
 	if (options->backend != PMU_BACKEND_TIME)
 		err = vpmu_backend_perf(&perf, ret);
 	if (!err || options->backend == PMU_BACKEND_PERF)
@@ -113,7 +109,9 @@ static int create_vm(struct pmu *pmu, const struct pmu_options *options)
 	int err = vpmu_model_by_name(options->model, &model);
 
 	err = err ?: vpmu_geometry_init(&vm.geometry, model);
-	err = err ?: choose_backend(options, &vm.backend);
+	if (options->freeze)
+		vm.geometry.flags |= VPMU_DEBUGCTL;
+	err = err ?: choose_backend(pmu, options, &vm.backend);
 	if (err)
 		return err;
 	pmu->backend = vm.backend.ops->name;
@@ -175,6 +173,7 @@ int pmu_create(struct machine *machine, const struct memory *memory,
 	if (!machine->pmu || sigaction(signal_number(), &action, NULL))
 		return -ENOMEM;
 	machine->pmu->memory = memory;
+	machine->pmu->port = options->port;
 	pthread_mutex_init(&machine->pmu->lock, NULL);
 	err = create_vm(machine->pmu, options);
 	if (err)

@@ -16,6 +16,7 @@ enum pmu_backend {
 	PMU_BACKEND_AUTO,	/* the host's PMU if it has one, else time */
 	PMU_BACKEND_PERF,
 	PMU_BACKEND_TIME,
+	PMU_BACKEND_SIM,	/* none: the guest says by the port what it counts */
 };
 
 struct pmu_options {
@@ -24,6 +25,8 @@ struct pmu_options {
 	uint64_t hz;		/* of cycles, when time is what is counted */
 	bool raw;		/* pass raw events of the host's vendor */
 	const struct vpmu_filter *filter;	/* NULL: the guest may count all */
+	bool freeze;		/* the guest has FREEZE_PERFMON_ON_PMI */
+	bool port;		/* pmu-port.h, for tests */
 };
 
 /* Where the guest's RDPMC comes out: KVM has no exit to user space for it. */

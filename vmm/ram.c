@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/kvm.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -89,23 +90,55 @@ int memory_create(struct memory *memory, int vm_fd, enum memory_kind kind, uint6
 	return err;
 }
 
+/* @size is not 0. Returns what of it is in one piece, and where; *ret_hva is set. */
+static size_t piece(const struct memory *memory, uint64_t gpa, size_t size, uint8_t **ret_hva)
+{
+	unsigned int i = 0;
+	size_t left;
+
+	while (gpa - memory->slots[i].gpa >= memory->slots[i].size)
+		i++;
+	left = memory->slots[i].size - (gpa - memory->slots[i].gpa);
+	*ret_hva = memory->slots[i].hva + (gpa - memory->slots[i].gpa);
+	return left < size ? left : size;
+}
+
+static bool is_memory(const struct memory *memory, uint64_t gpa, size_t size)
+{
+	return gpa <= memory->size && size <= memory->size - gpa;
+}
+
 int memory_write(const struct memory *memory, uint64_t gpa, const void *data, size_t size)
 {
 	const uint8_t *from = data;
 
-	if (gpa > memory->size || size > memory->size - gpa)
+	if (!is_memory(memory, gpa, size))
 		return -EFAULT;
-	for (unsigned int i = 0; i < memory->nr && size; i++) {
-		const struct memory_slot *slot = &memory->slots[i];
-		size_t part;
+	while (size) {
+		uint8_t *hva;
+		size_t part = piece(memory, gpa, size, &hva);
 
-		if (gpa - slot->gpa >= slot->size)
-			continue;
-		part = slot->size - (gpa - slot->gpa);
-		part = part < size ? part : size;
-		memcpy(slot->hva + (gpa - slot->gpa), from, part);
+		memcpy(hva, from, part);
 		gpa += part;
 		from += part;
+		size -= part;
+	}
+	return 0;
+}
+
+int memory_read(const struct memory *memory, uint64_t gpa, void *data, size_t size)
+{
+	uint8_t *to = data;
+
+	if (!is_memory(memory, gpa, size))
+		return -EFAULT;
+	while (size) {
+		uint8_t *hva;
+		size_t part = piece(memory, gpa, size, &hva);
+
+		memcpy(to, hva, part);
+		gpa += part;
+		to += part;
 		size -= part;
 	}
 	return 0;

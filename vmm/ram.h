@@ -37,4 +37,7 @@ int memory_create(struct memory *memory, int vm_fd, enum memory_kind kind, uint6
 /* Copies @size bytes to guest physical @gpa. -EFAULT when that is not all memory. */
 int memory_write(const struct memory *memory, uint64_t gpa, const void *data, size_t size);
 
+/* Copies from there, likewise. */
+int memory_read(const struct memory *memory, uint64_t gpa, void *data, size_t size);
+
 #endif

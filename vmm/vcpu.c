@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cpuid.h"
+#include "pmu-port.h"
 #include "pmu.h"
 
 #define CMOS_DATA 0x71
@@ -98,6 +99,8 @@ static bool serve_exit(struct vcpu *vcpu)
 	case KVM_EXIT_IO:
 		if (run->io.port == PMU_PORT && run->io.direction == KVM_EXIT_IO_OUT)
 			pmu_serve_port(vcpu);
+		if (run->io.port == PMU_TEST_PORT && run->io.direction == KVM_EXIT_IO_OUT)
+			pmu_serve_test(vcpu);
 		serve_port(vcpu->machine, run, (uint8_t *)run + run->io.data_offset);
 		return true;
 	case KVM_EXIT_MMIO:

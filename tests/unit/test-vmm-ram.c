@@ -32,6 +32,21 @@ static void test_write(void **state)
 	assert_int_equal(memory_write(&memory, 0, "", 0), 0);
 }
 
+static void test_read(void **state)
+{
+	char got[4] = "";
+
+	(void)state;
+	assert_int_equal(memory_write(&memory, 14, "abcd", 4), 0);
+	assert_int_equal(memory_read(&memory, 14, got, 4), 0);
+	assert_memory_equal(got, "abcd", 4);
+	assert_int_equal(memory_read(&memory, 15, got, 2), 0);
+	assert_memory_equal(got, "bccd", 4);
+	assert_int_equal(memory_read(&memory, 32, got, 0), 0);
+	assert_int_equal(memory_read(&memory, 31, got, 2), -EFAULT);
+	assert_int_equal(memory_read(&memory, UINT64_MAX, got, 2), -EFAULT);
+}
+
 static void test_outside(void **state)
 {
 	(void)state;
@@ -59,6 +74,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_read),
 		cmocka_unit_test(test_outside),
 		cmocka_unit_test(test_refused),
 	};
