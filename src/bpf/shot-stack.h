@@ -75,7 +75,12 @@ SHOT_INLINE enum shot_stack shot_find_entry_stack(struct shot *shot, u64 kernel_
  * i386: a thread's stack is found before; any other is an interrupt's, hard or soft, which begins
  * with the stack pointer that was left (arch/x86/kernel/irq_32.c, since v3.15), but for those of
  * the CPU entry area, at the end of all addresses, where only entry code runs.
+ *
+ * It is noted by a function that then calls the one that switches, call_on_stack(), whose frame is
+ * below: this many bytes at most.
  */
+#define SHOT_I386_SWITCH_BYTES 64
+
 SHOT_INLINE enum shot_stack shot_find_stack_i386(struct shot *shot, const struct shot_vm *vm,
 						 u64 sp)
 {
@@ -89,7 +94,7 @@ SHOT_INLINE enum shot_stack shot_find_stack_i386(struct shot *shot, const struct
 	if (shot_read_pointer(shot, start, SHOT_VIEW_STACK) ||
 	    shot->value < vm->guest.kernel_start || shot->value % 4)
 		return SHOT_STACK_NONE;
-	shot->next_sp = shot->value;
+	shot->next_sp = shot->value - SHOT_I386_SWITCH_BYTES;
 	return SHOT_STACK_IRQ;
 }
 
