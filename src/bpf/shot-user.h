@@ -141,6 +141,12 @@ SHOT_INLINE int shot_find_user_regs_i386(struct shot *shot, const struct shot_vm
 		shot->flags |= SHOT_F_EXEC;
 	cs = (u16)regs->cs;
 	shot_set_user(shot, regs->ip, regs->sp, regs->bp, 4);
+	/*
+	 * SYSENTER: the vDSO has put EBP on top of the stack and ESP into EBP, until the kernel has
+	 * fetched the one (do_fast_syscall_32(), arch/x86/entry/common.c).
+	 */
+	if (regs->bp == regs->sp && !shot_read(shot, shot->wire.user_sp, 4, SHOT_VIEW_USER))
+		shot->fp = *(const u32 *)shot_bytes(shot);
 	return shot_add_code_base(shot, cs);
 }
 

@@ -326,6 +326,13 @@ static enum stop_reason step_entry(struct walk *w)
 	return leave_entry_stack(w, &frame);
 }
 
+/* No function has the stack pointer among the user's registers, or in the CPU entry area. */
+static bool is_entry_code(const struct walk *w)
+{
+	return w->sp >= I386_ENTRY_AREA ||
+	       (w->top_regs && w->sp >= w->top_regs && w->sp - w->top_regs <= REGS_BYTES);
+}
+
 static enum stop_reason step(struct walk *w)
 {
 	enum stop_reason stop;
@@ -336,6 +343,8 @@ static enum stop_reason step(struct walk *w)
 		stop = step_entry(w);
 		if (stop == STOP_NONE || stop == STOP_COMPLETE)
 			return stop;
+		if (is_entry_code(w))
+			return STOP_COMPLETE;
 	}
 	if (w->exact && w->unwinder->ops->find_row(w->unwinder->ctx, GVA(w->pc), &row) == 0 &&
 	    row.kind == CFI_ROW_CALL && row.cfa.kind == CFI_REG_OFFSET &&

@@ -264,10 +264,27 @@ static void test_entry_stack(void **state)
 	unwind(&w, AT(1), sp - 8, 0xbfff1000, 0);
 	assert_kernel(&w, IPS(AT(1)), STOP_COMPLETE);
 	assert_user(&w);
-	/* None of a user's. */
+	/* None of a user's: what capture says of the user part has to do. */
 	*word(&w, sp + 16) = 0x246;
 	unwind(&w, AT(1), sp, 0xbfff1000, 0);
-	assert_kernel(&w, IPS(AT(1)), STOP_BAD_POINTER);
+	assert_kernel(&w, IPS(AT(1)), STOP_COMPLETE);
+	assert_int_equal(w.chain.nr, 1);
+	build_sample_deinit(&w.sample);
+}
+
+/* Entry code that has stored some of the user's registers, or loaded some of them again. */
+static void test_half_stored(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w);
+	for (u32 sp = TOP_REGS; sp <= TOP_REGS + NR_REGS * 4; sp += 4) {
+		unwind(&w, AT(1), sp, 0xbfff1000, 0);
+		assert_kernel(&w, IPS(AT(1)), STOP_COMPLETE);
+	}
+	unwind(&w, AT(1), TOP_REGS - 4, 0xbfff1000, 0);
+	assert_int_equal(w.chain.kernel_stop, STOP_BAD_POINTER);
 	build_sample_deinit(&w.sample);
 }
 
@@ -358,6 +375,7 @@ int main(void)
 		cmocka_unit_test(test_interrupt),
 		cmocka_unit_test(test_pushed),
 		cmocka_unit_test(test_entry_stack),
+		cmocka_unit_test(test_half_stored),
 		cmocka_unit_test(test_kernel_thread),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_cut),
