@@ -27,6 +27,9 @@
 #define INTEL_EXTENDED_ECX 0x121	/* LAHF, LZCNT, PREFETCHW */
 #define INTEL_EXTENDED_EDX 0x2c100800	/* SYSCALL, NX, 1 GiB pages, RDTSCP, long mode */
 #define INTEL_LAST_EXTENDED 0x80000008
+/* KVM's own leaf: what a guest does by hypercalls: waking a CPU, sending IPIs, yielding. */
+#define KVM_FEATURES 0x40000001
+#define KVM_HYPERCALLS (1U << 7 | 1U << 11 | 1U << 13)
 
 static void set_features(struct kvm_cpuid_entry2 *entry, unsigned int id, bool deadline)
 {
@@ -161,6 +164,16 @@ static void become_amd(struct kvm_cpuid_entry2 *entry)
 	}
 }
 
+/*
+ * Linux takes the instruction of the vendor that it sees. The processor has the other one, and KVM,
+ * which would write that into the guest's kernel, makes a page fault of it: the text is read-only.
+ */
+static void drop_hypercalls(struct kvm_cpuid_entry2 *entry)
+{
+	if (entry->function == KVM_FEATURES)
+		entry->eax &= ~KVM_HYPERCALLS;
+}
+
 static void set_vendor(struct kvm_cpuid2 *cpuid, enum vpmu_vendor vendor)
 {
 	static const char *const names[] = {
@@ -170,6 +183,7 @@ static void set_vendor(struct kvm_cpuid2 *cpuid, enum vpmu_vendor vendor)
 	if (!first || has_name(first, names[vendor]))
 		return;
 	for (uint32_t i = 0; i < cpuid->nent; i++) {
+		drop_hypercalls(&cpuid->entries[i]);
 		if (vendor == VPMU_INTEL)
 			become_intel(&cpuid->entries[i]);
 		else

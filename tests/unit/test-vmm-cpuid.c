@@ -52,6 +52,7 @@ static void fill_amd(struct table *t)
 	add(t, 0, 7, 0x68747541, 0x444d4163, 0x69746e65);
 	add(t, 1, 0x00a20f12, 0x05100800, 0x01, 0x10000001);
 	add(t, 7, 0, 1, 2, 3);
+	add(t, 0x40000001, 0x010028fb, 0, 0, 0);
 	add(t, 0x80000000, 0x80000021, 0x68747541, 0x444d4163, 0x69746e65);
 	add(t, 0x80000001, 0x00a20f12, 0x20000000, ~0U, ~0U);
 	add(t, 0x80000008, 0x3030, 0x1000, 0xff0f, 0);
@@ -99,7 +100,8 @@ static void test_plain(void **state)
 
 	fill_amd(t);
 	cpuid_make(t->cpuid, 3, true, NULL);
-	assert_int_equal(t->cpuid->nent, 7);
+	assert_int_equal(t->cpuid->nent, 8);
+	expect(t, 0x40000001, 0x010028fb, 0, 0, 0);
 	expect(t, 0, 7, 0x68747541, 0x444d4163, 0x69746e65);
 	expect(t, 1, 0x00a20f12, 0x03010800, 0x81000001, 0x00000001);
 	expect(t, 0x80000001, 0x00a20f12, 0x20000000, ~0U, ~0U);
@@ -123,9 +125,10 @@ static void test_same_vendor(void **state)
 
 	fill_amd(t);
 	make(t, VPMU_AMD_V2);
-	assert_int_equal(t->cpuid->nent, 8);
+	assert_int_equal(t->cpuid->nent, 9);
 	expect(t, 0, 7, 0x68747541, 0x444d4163, 0x69746e65);
 	expect(t, 1, 0x00a20f12, 0x03010800, 0x81000001, 0x00000001);
+	expect(t, 0x40000001, 0x010028fb, 0, 0, 0);
 	expect(t, 0x80000000, 0x80000022, 0x68747541, 0x444d4163, 0x69746e65);
 	expect(t, 0x80000001, 0x00a20f12, 0x20000000, ~0x19000400U, ~0U);
 	expect(t, 0x80000022, 1, 6, 0, 0);
@@ -137,7 +140,9 @@ static void test_intel_on_amd(void **state)
 
 	fill_amd(t);
 	make(t, VPMU_INTEL_V2);
-	assert_int_equal(t->cpuid->nent, 8);
+	assert_int_equal(t->cpuid->nent, 9);
+	/* Steal time and the clock stay. */
+	expect(t, 0x40000001, 0x0100007b, 0, 0, 0);
 	expect(t, 0, 0xa, 0x756e6547, 0x6c65746e, 0x49656e69);
 	expect(t, 1, 0x000f06f0, 0x03010800, 0x81008001, 0x00000001);
 	expect(t, 7, 0, 1, 2, 3);
