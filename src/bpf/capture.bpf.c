@@ -9,7 +9,6 @@
  *   on_tracepoint       inline, for an event that is a tracepoint
  *   on_tracepoint_deferred
  *   on_entry            arm64, with events that are clocks: notes when a guest is entered
- *   on_left             the same: notes when it was left
  *
  * Of several events each is attached with its index as the cookie.
  */
@@ -200,7 +199,7 @@ static __always_inline int is_guests(const void *ctx, const struct capture_vcpu 
 	if (events[event].host_side)
 		return 1;
 	return in_guest((struct kvm_vcpu *)vcpu->kvm_vcpu) &&
-	       !(events[event].clock && outside_run(ctx, vcpu));
+	       !(events[event].clock && before_entry(ctx, vcpu));
 }
 
 /* The vCPU whose guest an event belongs to, or NULL. Counts. */
@@ -510,21 +509,6 @@ int on_entry(struct bpf_raw_tracepoint_args *ctx)
 		vcpu->entry_pc = ctx->args[0];
 		vcpu->entry_time = bpf_ktime_get_ns();
 	}
-	return 0;
-}
-
-/*
- * Of what KVM calls before it has interrupts on again this comes early, and is a function of its
- * own in every kernel (arch/arm64/kvm/vgic/vgic.c). The tracepoint kvm_exit comes too late.
- */
-SEC("?kprobe/kvm_vgic_sync_hwstate")
-int on_left(void *ctx)
-{
-	struct capture_vcpu *vcpu = current_vcpu();
-
-	(void)ctx;
-	if (vcpu)
-		vcpu->exit_time = bpf_ktime_get_ns();
 	return 0;
 }
 

@@ -28,10 +28,9 @@ struct capture_vcpu {
 	u32 pid;		/* of the VMM */
 	u32 pending;		/* deferred mode: of an event the .pending may be set */
 
-	/* arm64, with events that are clocks: when and where KVM entered the guest, and left it. */
+	/* arm64, with events that are clocks: when KVM entered the guest last, and where. */
 	u64 entry_time;		/* 0: not seen yet */
 	u64 entry_pc;
-	u64 exit_time;		/* before .entry_time: it has not left it since */
 
 	/* Deferred mode, kicks without a signal: the kernel's own while one is under way. */
 	struct bpf_task_work work;
@@ -66,7 +65,7 @@ struct capture_event_config {
 	u8 host_side;		/* the event happens in the host kernel, never in a guest */
 	u8 exclude_user;
 	u8 exclude_kernel;
-	u8 clock;		/* a timer of the host's: see outside_run() */
+	u8 clock;		/* a timer of the host's: see before_entry() */
 	u8 pad[2];
 	u16 raw_size;		/* of a tracepoint's record this much goes with the sample */
 };

@@ -50,26 +50,23 @@ static __always_inline u64 event_pc(const struct capture_vcpu *vcpu)
 }
 
 /*
- * Whether the clock that @ctx is of came due outside of the guest, on the way in or on the way out.
- * KVM has interrupts off on both: the timer's then ends guest mode before the first instruction of
- * the guest, or comes behind the interrupt that ended it, and looks as if it came in the guest.
+ * Whether the clock that @ctx is of came due before the guest was entered. KVM has interrupts off
+ * on its way there: the timer's then ends guest mode before the first instruction of the guest, and
+ * looks like one that came in the guest.
  *
- * On the way in the pc is where it was, or behind an instruction that KVM has emulated, which it
- * steps over at last. A guest that has run all the same, by so little, has done so after that.
+ * The pc is where it was, or behind an instruction that KVM has emulated, which it steps over at
+ * last. A guest that has run all the same, by so little, has done so behind that time.
  */
-static __always_inline int outside_run(const void *ctx, const struct capture_vcpu *vcpu)
+static __always_inline int before_entry(const void *ctx, const struct capture_vcpu *vcpu)
 {
 	const struct bpf_perf_event_data_kern *kern = ctx;
 	struct perf_event *event = NULL;
-	u64 due;
 
-	if (!vcpu->entry_time || !bpf_core_field_exists(event->hw.hrtimer.node.expires) ||
+	if (!vcpu->entry_time || event_pc(vcpu) - vcpu->entry_pc > 4 ||
+	    !bpf_core_field_exists(event->hw.hrtimer.node.expires) ||
 	    bpf_core_read(&event, sizeof(event), &kern->event))
 		return 0;
-	due = BPF_CORE_READ(event, hw.hrtimer.node.expires);
-	if (vcpu->exit_time > vcpu->entry_time && due > vcpu->exit_time)
-		return 1;
-	return due < vcpu->entry_time && event_pc(vcpu) - vcpu->entry_pc <= 4;
+	return BPF_CORE_READ(event, hw.hrtimer.node.expires) < (s64)vcpu->entry_time;
 }
 
 /* One system register, out of memory; 0 when it cannot be read. */

@@ -47,7 +47,7 @@ static __always_inline int in_guest(struct kvm_vcpu *vcpu)
 }
 
 /* Whether the event that @ctx is of came due before the guest was entered, and waited. */
-static __always_inline int outside_run(const void *ctx, const struct capture_vcpu *vcpu)
+static __always_inline int before_entry(const void *ctx, const struct capture_vcpu *vcpu)
 {
 	(void)ctx;
 	(void)vcpu;

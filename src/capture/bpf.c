@@ -38,7 +38,6 @@ struct bpf_mode {
 	int programs;			/* array with what filters let through */
 	struct bpf_link *exit;		/* deferred: to user space */
 	struct bpf_link *entry;		/* arm64, with clocks: into the guest */
-	struct bpf_link *left;		/* and out of it */
 	u64 bad_records;
 	u64 next_rearm;			/* ms */
 };
@@ -172,10 +171,8 @@ static void configure(struct capture *capture, struct capture_bpf *skel)
 static void choose_entry(const struct capture *capture, const struct capture_bpf *skel)
 {
 	for (u32 i = 0; i < capture->options.nr_events; i++) {
-		if (!is_clock(&capture->options.events[i]))
-			continue;
-		bpf_program__set_autoload(skel->progs.on_entry, true);
-		bpf_program__set_autoload(skel->progs.on_left, true);
+		if (is_clock(&capture->options.events[i]))
+			bpf_program__set_autoload(skel->progs.on_entry, true);
 	}
 }
 
@@ -183,20 +180,8 @@ static int attach_entry(struct bpf_mode *mode)
 {
 	if (!bpf_program__autoload(mode->skel->progs.on_entry))
 		return 0;
-	/* A kernel without kprobes: what is due on the way out counts as the guest's. */
-	mode->left = bpf_program__attach(mode->skel->progs.on_left);
-	if (!mode->left)
-		log_debug("exits of guests are not seen: %s", error_text(-errno));
 	mode->entry = bpf_program__attach(mode->skel->progs.on_entry);
 	return mode->entry ? 0 : -errno;
-}
-
-static void detach_entry(struct bpf_mode *mode)
-{
-	bpf_link__destroy(mode->left);
-	bpf_link__destroy(mode->entry);
-	mode->left = NULL;
-	mode->entry = NULL;
 }
 
 #else
@@ -211,11 +196,6 @@ static int attach_entry(struct bpf_mode *mode)
 {
 	(void)mode;
 	return 0;
-}
-
-static void detach_entry(struct bpf_mode *mode)
-{
-	(void)mode;
 }
 
 #endif
@@ -294,7 +274,7 @@ static void bpf_close(struct capture *capture)
 	detach_tracepoints(capture);
 	close_filters(capture);
 	bpf_link__destroy(mode->exit);
-	detach_entry(mode);
+	bpf_link__destroy(mode->entry);
 	capture_bpf__destroy(mode->skel);
 	free(mode);
 	capture->mode = NULL;
@@ -639,7 +619,8 @@ static int bpf_stop(struct capture *capture)
 	struct bpf_mode *mode = capture->mode;
 
 	detach_tracepoints(capture);
-	detach_entry(mode);
+	bpf_link__destroy(mode->entry);
+	mode->entry = NULL;
 	if (!is_deferred(capture))
 		return 0;
 	for (int i = 0; i < STOP_WAIT_MS && any_pending(capture); i++)
