@@ -66,7 +66,7 @@ for mode in $modes; do
 	whole "$mode"
 done
 # To stop a thread takes such a host some 30 ms.
-record ptrace 16 29
+record ptrace 24 29
 chains user "$TMPDIR/ptrace" --label ptrace --comm 'cputree-nofp|syscalls-nofp'
 for mode in deferred ptrace; do
 	[ "$mode" != "${modes%% *}" ] || continue
