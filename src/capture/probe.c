@@ -48,7 +48,7 @@ int capture_probe_vm(const struct vm *vm, enum capture_mode mode, const char **r
 		why = "the guest's system registers stay in the CPU up to an exit to user space"
 		      " (VHE)";
 	else if (mode == CAPTURE_DEFERRED && !vm->kick_signal)
-		why = "it is not known which signal kicks this VMM's vCPUs (--kick-signal)";
+		why = "it is not known how this VMM's vCPUs can be kicked (--kick-signal)";
 	else if (REGS_RUN_WANTED && mode != CAPTURE_INLINE && run_page_missing(vm))
 		why = "a vCPU's kvm_run page was not found in the VMM";
 	if (!why)

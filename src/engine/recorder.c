@@ -755,8 +755,7 @@ static bool may_kick(const struct recorder *recorder)
 {
 	enum capture_mode mode = recorder->options.capture.mode;
 
-	return mode == CAPTURE_DEFERRED ||
-	       (mode == CAPTURE_AUTO && vm_host_vendor(recorder->host) != VM_VENDOR_AMD);
+	return mode == CAPTURE_DEFERRED || mode == CAPTURE_AUTO;
 }
 
 int recorder_create(struct vm_host *host, const struct recorder_options *options,
