@@ -40,7 +40,7 @@ static inline int i386_frame_is_user(const struct i386_frame *frame)
 
 static inline int i386_frame_is_kernel(const struct i386_frame *frame)
 {
-	return (u16)frame->cs == I386_KERNEL_CS && i386_frame_has_flags(frame);
+	return frame->cs == I386_KERNEL_CS && i386_frame_has_flags(frame);
 }
 
 #endif

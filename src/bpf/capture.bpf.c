@@ -293,7 +293,7 @@ extern int bpf_task_work_schedule_signal(struct task_struct *task, struct bpf_ta
 					 int (*callback)(struct bpf_map *, void *, void *))
 	__ksym __weak;
 
-/* What there was to do is done by then: the vCPU has left to user space, as for a signal. */
+/* Nothing is left to do: that it is due makes the vCPU leave to user space, as for a signal. */
 static int on_kicked(struct bpf_map *map, void *key, void *value)
 {
 	(void)map;

@@ -99,9 +99,19 @@ struct shot_pt_regs_i386 {
 _Static_assert(sizeof(struct shot_pt_regs_i386) == 68, "17 words");
 
 /*
+ * A system call by way of the 32-bit vDSO: EBP is on top of the user's stack, and in the register is
+ * something else until the kernel has fetched it (do_fast_syscall_32(), arch/x86/entry/common.c).
+ */
+SHOT_INLINE void shot_fetch_fp(struct shot *shot)
+{
+	if (!shot_read(shot, shot->wire.user_sp, 4, SHOT_VIEW_USER))
+		shot->fp = *(const u32 *)shot_bytes(shot);
+}
+
+/*
  * While entry code is on the stack where interrupts from user mode arrive: what the processor
- * pushed at its end, and all but ESP is still the user's. The pt_regs are those of the entry
- * before. Returns whether it is so; CS is then in .value.
+ * pushed at its end, and EBP, if it has been stored below. The thread's pt_regs are those of the
+ * entry before. Returns whether it is so; CS is then in .value.
  */
 SHOT_INLINE int shot_find_entry_frame_i386(struct shot *shot, u64 sp)
 {
@@ -116,6 +126,9 @@ SHOT_INLINE int shot_find_entry_frame_i386(struct shot *shot, u64 sp)
 		return 0;
 	shot_set_user(shot, frame->ip, frame->sp, (u32)shot->wire.regs.gpr[X86_RBP], 4);
 	shot->value = (u16)frame->cs;
+	end -= sizeof(struct shot_pt_regs_i386) - offsetof(struct shot_pt_regs_i386, bp);
+	if (sp <= end && !shot_read(shot, end, 4, SHOT_VIEW_STACK))
+		shot->fp = *(const u32 *)shot_bytes(shot);
 	return 1;
 }
 
@@ -141,12 +154,8 @@ SHOT_INLINE int shot_find_user_regs_i386(struct shot *shot, const struct shot_vm
 		shot->flags |= SHOT_F_EXEC;
 	cs = (u16)regs->cs;
 	shot_set_user(shot, regs->ip, regs->sp, regs->bp, 4);
-	/*
-	 * SYSENTER: the vDSO has put EBP on top of the stack and ESP into EBP, until the kernel has
-	 * fetched the one (do_fast_syscall_32(), arch/x86/entry/common.c).
-	 */
-	if (regs->bp == regs->sp && !shot_read(shot, shot->wire.user_sp, 4, SHOT_VIEW_USER))
-		shot->fp = *(const u32 *)shot_bytes(shot);
+	if (regs->bp == regs->sp && (s32)regs->orig_ax >= 0)
+		shot_fetch_fp(shot);
 	return shot_add_code_base(shot, cs);
 }
 
@@ -173,10 +182,14 @@ SHOT_INLINE int shot_find_user_behind_root(struct shot *shot, u64 top)
 	if (stop)
 		return stop;
 	regs = shot_bytes(shot);
-	if ((u16)regs->hw.cs == SHOT_USER32_CS)
+	if ((regs->hw.cs & 3) != 3)
+		return STOP_BAD_POINTER;
+	if ((u16)regs->hw.cs == SHOT_USER32_CS) {
 		shot_set_user(shot, (u32)gpr[X86_RCX], (u32)gpr[X86_R8], (u32)gpr[X86_RBP], 4);
-	else
+		shot_fetch_fp(shot);
+	} else {
 		shot_set_user(shot, gpr[X86_RCX], regs->hw.sp, gpr[X86_RBP], 8);
+	}
 	return 0;
 }
 

@@ -263,25 +263,36 @@ static enum stop_reason step_row(struct walk *w, const struct cfi_row *row)
 	return stop == STOP_NONE ? enter_caller(w, cfa, bp, ra) : stop;
 }
 
-/* On the stack where interrupts from user mode arrive all but what is in @frame is the user's. */
-static enum stop_reason leave_entry_stack(struct walk *w, const struct i386_frame *frame)
+/*
+ * Entry code at work on the pt_regs at @base, of which it has stored those that are at the stack
+ * pointer and above, or not yet loaded them again: the others are in their registers. What it uses
+ * itself by then it has stored. When the user's pc is not among them capture has to know it.
+ */
+static enum stop_reason leave_entry(struct walk *w, u64 base)
 {
+	const u64 *gpr = w->sample->wire->regs.gpr;
 	u32 regs[REGS_NR] = {
-		[REGS_BX] = w->sample->wire->regs.gpr[X86_RBX],
-		[REGS_CX] = w->sample->wire->regs.gpr[X86_RCX],
-		[REGS_DX] = w->sample->wire->regs.gpr[X86_RDX],
-		[REGS_SI] = w->sample->wire->regs.gpr[X86_RSI],
-		[REGS_DI] = w->sample->wire->regs.gpr[X86_RDI],
-		[REGS_BP] = w->sample->wire->regs.gpr[X86_RBP],
-		[REGS_AX] = w->sample->wire->regs.gpr[X86_RAX],
-		[REGS_IP] = frame->ip,
-		[REGS_CS] = frame->cs,
-		[REGS_SP] = frame->sp,
-		[REGS_SS] = frame->ss,
+		[REGS_BX] = gpr[X86_RBX], [REGS_CX] = gpr[X86_RCX], [REGS_DX] = gpr[X86_RDX],
+		[REGS_SI] = gpr[X86_RSI], [REGS_DI] = gpr[X86_RDI], [REGS_BP] = gpr[X86_RBP],
+		[REGS_AX] = gpr[X86_RAX],
 	};
+	unsigned int first = w->sp > base ? (w->sp - base) / WORD : 0;
+	enum stop_reason stop;
 
-	take_user(w, regs);
+	if (first > REGS_IP)
+		return STOP_COMPLETE;
+	stop = read_words(w, base + first * WORD, regs + first, REGS_NR - first);
+	if (stop == STOP_NONE && is_user(regs) && (regs[REGS_SS] & 3) == 3)
+		take_user(w, regs);
 	return STOP_COMPLETE;
+}
+
+static bool is_kernel_text(const struct walk *w, u64 addr)
+{
+	const struct unwind_ops *ops = w->unwinder->ops;
+
+	return in_kernel_half(addr) &&
+	       (!ops->is_kernel_text || ops->is_kernel_text(w->unwinder->ctx, GVA(addr)));
 }
 
 /*
@@ -299,7 +310,7 @@ static enum stop_reason step_interrupted(struct walk *w)
 		u64 sp = w->sp + code * WORD + offsetof(struct i386_frame, sp);
 		u64 pc = extend(frame.ip);
 
-		if (!i386_frame_is_kernel(&frame) || !in_kernel_half(pc) ||
+		if (!i386_frame_is_kernel(&frame) || !is_kernel_text(w, pc) ||
 		    move_sp(w, sp) != STOP_NONE)
 			continue;
 		set_pc(w, pc, FRAME_F_INTERRUPTED);
@@ -309,28 +320,18 @@ static enum stop_reason step_interrupted(struct walk *w)
 }
 
 /*
- * In the first instructions of entry code, which have changed no register yet: by what the
- * processor has pushed. STOP_NONE, STOP_COMPLETE, or that it is not there.
+ * Entry code: no function has the stack pointer among the user's registers, or on the stack where
+ * interrupts from user mode arrive. STOP_NONE, STOP_COMPLETE, or that it is none.
  */
 static enum stop_reason step_entry(struct walk *w)
 {
 	u64 end = (w->sp | (I386_ENTRY_STACK_BYTES - 1)) + 1;
-	struct i386_frame frame = { 0 };
 
-	if (w->sp < I386_ENTRY_AREA)
-		return step_interrupted(w);
-	if (end - w->sp < sizeof(frame) ||
-	    read_words(w, end - sizeof(frame), &frame.ip, sizeof(frame) / WORD) != STOP_NONE ||
-	    !i386_frame_is_user(&frame))
-		return STOP_BAD_POINTER;
-	return leave_entry_stack(w, &frame);
-}
-
-/* No function has the stack pointer among the user's registers, or in the CPU entry area. */
-static bool is_entry_code(const struct walk *w)
-{
-	return w->sp >= I386_ENTRY_AREA ||
-	       (w->top_regs && w->sp >= w->top_regs && w->sp - w->top_regs <= REGS_BYTES);
+	if (w->sp >= I386_ENTRY_AREA)
+		return leave_entry(w, end - REGS_BYTES);
+	if (w->top_regs && w->sp >= w->top_regs && w->sp - w->top_regs <= REGS_BYTES)
+		return leave_entry(w, w->top_regs);
+	return step_interrupted(w);
 }
 
 static enum stop_reason step(struct walk *w)
@@ -343,8 +344,6 @@ static enum stop_reason step(struct walk *w)
 		stop = step_entry(w);
 		if (stop == STOP_NONE || stop == STOP_COMPLETE)
 			return stop;
-		if (is_entry_code(w))
-			return STOP_COMPLETE;
 	}
 	if (w->exact && w->unwinder->ops->find_row(w->unwinder->ctx, GVA(w->pc), &row) == 0 &&
 	    row.kind == CFI_ROW_CALL && row.cfa.kind == CFI_REG_OFFSET &&

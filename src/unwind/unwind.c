@@ -413,9 +413,9 @@ static bool find_user_regs(const struct sample *sample, const struct kernel_end 
 	}
 	if (user_x86_find_pt_regs(sample, regs))
 		return true;
-	if (!end->at_entry)
+	if (!end->at_entry || wire->regs.gpr[X86_RSP] - wire->task.stack < WIRE_MAX_STACK_BYTES)
 		return false;
-	/* All but the few that entry code works with are in their registers still, or again. */
+	/* Not on the thread's stack: all but the few that entry code uses are still there, or again. */
 	memcpy(regs->gpr, wire->regs.gpr, sizeof(regs->gpr));
 	regs->gpr[X86_RSP] = wire->user_sp;
 	regs->pc = pc;

@@ -21,7 +21,7 @@
 
 /* In the index of a fixed counter of Intel's, as RDPMC has it: arch/x86/events/core.c. */
 #define RDPMC_FIXED (1U << 30)
-/* A period that takes a day or more. */
+/* A period that takes hours. */
 #define NEVER (1ULL << 47)
 
 struct perf_backend {

@@ -282,6 +282,10 @@ static void test_half_stored(void **state)
 	for (u32 sp = TOP_REGS; sp <= TOP_REGS + NR_REGS * 4; sp += 4) {
 		unwind(&w, AT(1), sp, 0xbfff1000, 0);
 		assert_kernel(&w, IPS(AT(1)), STOP_COMPLETE);
+		if (sp <= TOP_REGS + 12 * 4)
+			assert_user(&w);
+		else
+			assert_int_equal(w.chain.nr, 1);
 	}
 	unwind(&w, AT(1), TOP_REGS - 4, 0xbfff1000, 0);
 	assert_int_equal(w.chain.kernel_stop, STOP_BAD_POINTER);
