@@ -2,7 +2,9 @@
 /*
  * A port by which a guest steers its PMU, for tests of the PMU from within: an OUT of a command
  * from EAX, its arguments in RBX, RCX and RDX; the answer, 0 or a negative errno, is in RAX
- * afterwards. With --pmu-port only. A test guest includes this file, too: it needs nothing.
+ * afterwards. With --pmu-port only, and that is for guests that one trusts: the simulated backend
+ * has no locks, and its commands may not come from two vCPUs at once. A test guest includes this
+ * file, too: it needs nothing.
  */
 #ifndef VMM_PMU_PORT_H
 #define VMM_PMU_PORT_H

@@ -99,7 +99,7 @@ struct shot_pt_regs_i386 {
 _Static_assert(sizeof(struct shot_pt_regs_i386) == 68, "17 words");
 
 /*
- * A system call by way of the 32-bit vDSO: EBP is on top of the user's stack, and in the register is
+ * A system call by way of the 32-bit vDSO: EBP is on top of the user's stack, and the register has
  * something else until the kernel has fetched it (do_fast_syscall_32(), arch/x86/entry/common.c).
  */
 SHOT_INLINE void shot_fetch_fp(struct shot *shot)

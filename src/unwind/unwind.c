@@ -415,7 +415,7 @@ static bool find_user_regs(const struct sample *sample, const struct kernel_end 
 		return true;
 	if (!end->at_entry || wire->regs.gpr[X86_RSP] - wire->task.stack < WIRE_MAX_STACK_BYTES)
 		return false;
-	/* Not on the thread's stack: all but the few that entry code uses are still there, or again. */
+	/* All but the few that entry code uses are still there, or again. */
 	memcpy(regs->gpr, wire->regs.gpr, sizeof(regs->gpr));
 	regs->gpr[X86_RSP] = wire->user_sp;
 	regs->pc = pc;
