@@ -287,14 +287,6 @@ static enum stop_reason leave_entry(struct walk *w, u64 base)
 	return STOP_COMPLETE;
 }
 
-static bool is_kernel_text(const struct walk *w, u64 addr)
-{
-	const struct unwind_ops *ops = w->unwinder->ops;
-
-	return in_kernel_half(addr) &&
-	       (!ops->is_kernel_text || ops->is_kernel_text(w->unwinder->ctx, GVA(addr)));
-}
-
 /*
  * In the kernel an interrupt goes on on the stack that it finds, and pushes three words, and a
  * fault an error code below them.
@@ -310,8 +302,8 @@ static enum stop_reason step_interrupted(struct walk *w)
 		u64 sp = w->sp + code * WORD + offsetof(struct i386_frame, sp);
 		u64 pc = extend(frame.ip);
 
-		if (!i386_frame_is_kernel(&frame) || !is_kernel_text(w, pc) ||
-		    move_sp(w, sp) != STOP_NONE)
+		if (!i386_frame_is_kernel(&frame) || !in_kernel_half(pc) ||
+		    !walk_is_kernel_text(w->unwinder, pc) || move_sp(w, sp) != STOP_NONE)
 			continue;
 		set_pc(w, pc, FRAME_F_INTERRUPTED);
 		return STOP_NONE;

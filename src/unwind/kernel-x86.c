@@ -144,11 +144,7 @@ static enum stop_reason move_sp(struct walk *w, u64 sp, bool may_switch)
 
 static bool is_kernel_text(const struct walk *w, u64 addr)
 {
-	const struct unwind_ops *ops = w->unwinder->ops;
-
-	if (!in_kernel_half(addr))
-		return false;
-	return !ops->is_kernel_text || ops->is_kernel_text(w->unwinder->ctx, GVA(addr));
+	return in_kernel_half(addr) && walk_is_kernel_text(w->unwinder, addr);
 }
 
 static bool is_outermost(const struct walk *w, u64 pc)

@@ -51,7 +51,8 @@ static enum stop_reason add_kernel_part(const struct unwinder *unwinder,
 					struct kernel_end *end)
 {
 	const struct wire_sample *wire = sample->wire;
-	enum stop_reason stop = not_walked(wire);
+	/* Capture walked nothing then. */
+	enum stop_reason stop = wire->flags & WIRE_F_SLOTS_STALE ? STOP_SLOTS_STALE : STOP_NONE;
 
 	if (stop == STOP_NONE && kernel_unknown(unwinder, wire))
 		stop = STOP_NO_KERNEL;
@@ -465,6 +466,7 @@ void unwind_sample(const struct unwinder *unwinder, const struct sample *sample,
 		   struct chain *ret_chain)
 {
 	const struct wire_sample *wire = sample->wire;
+	enum stop_reason outside = wire->flags & WIRE_F_USER ? STOP_NONE : outside_stop(wire);
 	struct kernel_end end = { 0 };
 	struct chain *chain = ret_chain;
 
@@ -472,9 +474,9 @@ void unwind_sample(const struct unwinder *unwinder, const struct sample *sample,
 	chain->kernel_stop = chain->user_stop = STOP_NONE;
 	if (wire->flags & WIRE_F_USER) {
 		add_user_part_only(unwinder, sample, chain);
-	} else if (outside_stop(wire) != STOP_NONE) {
+	} else if (outside != STOP_NONE) {
 		/* What the task's registers say that capture found is not below it. */
-		chain->kernel_stop = outside_stop(wire);
+		chain->kernel_stop = outside;
 		add_frame(chain, wire->regs.pc, FRAME_KERNEL, FRAME_F_INTERRUPTED);
 		chain->nr_kernel = chain->nr;
 	} else if (wire->flags & WIRE_F_FLAT) {

@@ -11,6 +11,9 @@
  */
 int walk_ask_call(const struct unwinder *unwinder, u64 ra);
 
+/* Whether code may be at @addr, in the kernel's half; true when nobody can be asked. */
+bool walk_is_kernel_text(const struct unwinder *unwinder, u64 addr);
+
 /*
  * Whether @ra, a return address in the kernel's half, is to be taken by @asked, which
  * walk_ask_call() said: STOP_NONE with enum frame_flags, or STOP_BAD_RETURN.

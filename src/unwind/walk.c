@@ -8,6 +8,13 @@ int walk_ask_call(const struct unwinder *unwinder, u64 ra)
 	return ops->check_call ? ops->check_call(unwinder->ctx, GVA(ra), false) : -ENOENT;
 }
 
+bool walk_is_kernel_text(const struct unwinder *unwinder, u64 addr)
+{
+	const struct unwind_ops *ops = unwinder->ops;
+
+	return !ops->is_kernel_text || ops->is_kernel_text(unwinder->ctx, GVA(addr));
+}
+
 enum stop_reason walk_judge_kernel_return(const struct unwinder *unwinder, u64 ra, int asked,
 					  u8 *ret_flags)
 {
@@ -17,7 +24,7 @@ enum stop_reason walk_judge_kernel_return(const struct unwinder *unwinder, u64 r
 	if (asked == -EBADMSG)
 		return STOP_BAD_RETURN;
 	if (asked) {
-		if (ops->is_kernel_text && !ops->is_kernel_text(unwinder->ctx, GVA(ra)))
+		if (!walk_is_kernel_text(unwinder, ra))
 			return STOP_BAD_RETURN;
 		if (ops->check_call)
 			flags |= FRAME_F_UNVERIFIED;
