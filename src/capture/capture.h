@@ -112,8 +112,8 @@ int capture_probe(struct vm_host *host, const struct vm *vm, enum capture_mode m
 /* The part of that which lies with @vm, where the host can do @mode. Asks nobody: cheap. */
 int capture_probe_vm(const struct vm *vm, enum capture_mode mode, const char **ret_why);
 
-/* Whether vCPUs can be kicked without a signal, by BPF's task work. Reads kernel types: slow. */
-bool capture_has_task_work(void);
+/* Whether BPF can kick vCPUs without a signal. NULL for @host: reads the kernel's types, slow. */
+bool capture_has_task_work(const struct vm_host *host);
 
 /* The mode that AUTO means here, and why, as a constant. */
 int capture_choose(struct vm_host *host, const struct vm *vm, enum capture_mode *ret_mode,

@@ -84,20 +84,19 @@ static int probe_bpf(const char **ret_why)
 	return -EOPNOTSUPP;
 }
 
-/* In 6.18 there is only one with another name and one argument more. */
-bool capture_has_task_work(void)
+/* Where guests are looked for the kernel's types have been read. */
+bool capture_has_task_work(const struct vm_host *host)
 {
-	struct btf *btf = btf__load_vmlinux_btf();
-	s32 id = btf ? btf__find_by_name_kind(btf, "bpf_task_work_schedule_signal", BTF_KIND_FUNC) :
-		       -errno;
-	bool has = id > 0 && btf_vlen(btf__type_by_id(btf, btf__type_by_id(btf, id)->type)) == 4;
+	struct btf *btf = host ? NULL : btf__load_vmlinux_btf();
+	bool has = host ? vm_host_has_task_work(host) : btf && vm_kernel_has_task_work(btf);
 
 	btf__free(btf);
 	return has;
 }
 #else
-bool capture_has_task_work(void)
+bool capture_has_task_work(const struct vm_host *host)
 {
+	(void)host;
 	return false;
 }
 

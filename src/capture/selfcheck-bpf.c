@@ -55,7 +55,7 @@ static void check_loop(struct selfcheck *check)
 }
 
 /* Opens the object with the one program of that name to load. */
-static struct capture_bpf *open_program(const char *name, bool amd)
+static struct capture_bpf *open_program(const char *name, const struct vm_host *host)
 {
 	struct capture_bpf *skel = capture_bpf__open();
 	struct bpf_program *program;
@@ -63,23 +63,21 @@ static struct capture_bpf *open_program(const char *name, bool amd)
 	if (!skel)
 		return NULL;
 #ifdef __x86_64__
-	skel->rodata->amd = amd;
-#else
-	(void)amd;
+	skel->rodata->amd = vm_host_vendor(host) == VM_VENDOR_AMD;
 #endif
 	skel->rodata->max_depth = WIRE_MAX_USER_FRAMES;
 	skel->rodata->user_stack = WIRE_MAX_STACK_BYTES;
 	skel->rodata->nr_events = 1;
-	skel->rodata->task_work = capture_has_task_work();
+	skel->rodata->task_work = capture_has_task_work(host);
 	bpf_map__set_max_entries(skel->maps.scratches, 2 * libbpf_num_possible_cpus());
 	bpf_object__for_each_program(program, skel->obj)
 		bpf_program__set_autoload(program, !strcmp(bpf_program__name(program), name));
 	return skel;
 }
 
-static void check_program(struct selfcheck *check, const char *name, bool amd)
+static void check_program(struct selfcheck *check, const char *name, const struct vm_host *host)
 {
-	struct capture_bpf *skel = open_program(name, amd);
+	struct capture_bpf *skel = open_program(name, host);
 	int err = skel ? capture_bpf__load(skel) : -errno;
 	char label[48];
 
@@ -94,7 +92,6 @@ static void check_program(struct selfcheck *check, const char *name, bool amd)
 
 static void check_programs(struct selfcheck *check, const struct vm_host *host)
 {
-	bool amd = host && vm_host_vendor(host) == VM_VENDOR_AMD;
 	struct capture_bpf *skel = host ? capture_bpf__open() : NULL;
 	struct bpf_program *program;
 
@@ -104,14 +101,14 @@ static void check_programs(struct selfcheck *check, const struct vm_host *host)
 		return;
 	}
 	bpf_object__for_each_program(program, skel->obj)
-		check_program(check, bpf_program__name(program), amd);
+		check_program(check, bpf_program__name(program), host);
 	capture_bpf__destroy(skel);
 }
 
 /* How deferred mode reaches a vCPU without a signal. */
-static void check_task_work(struct selfcheck *check)
+static void check_task_work(struct selfcheck *check, const struct vm_host *host)
 {
-	if (capture_has_task_work())
+	if (capture_has_task_work(host))
 		selfcheck_add(check, "bpf.task-work", SELFCHECK_YES, NULL,
 			      "vCPUs are kicked without a signal");
 	else
@@ -125,7 +122,7 @@ void selfcheck_bpf(struct selfcheck *check, const struct vm_host *host)
 	check_ring(check);
 	check_loop(check);
 	check_programs(check, host);
-	check_task_work(check);
+	check_task_work(check, host);
 }
 
 #else

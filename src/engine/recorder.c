@@ -750,14 +750,6 @@ static int create_workers(struct recorder *recorder)
 	return err;
 }
 
-/* Whether the mode may come to be the deferred one. */
-static bool may_kick(const struct recorder *recorder)
-{
-	enum capture_mode mode = recorder->options.capture.mode;
-
-	return mode == CAPTURE_DEFERRED || mode == CAPTURE_AUTO;
-}
-
 int recorder_create(struct vm_host *host, const struct recorder_options *options,
 		    struct recorder **ret, const char **ret_why)
 {
@@ -770,7 +762,7 @@ int recorder_create(struct vm_host *host, const struct recorder_options *options
 		return -ENOMEM;
 	recorder->host = host;
 	recorder->options = *options;
-	recorder->options.capture.task_work = may_kick(recorder) && capture_has_task_work();
+	recorder->options.capture.task_work = host && capture_has_task_work(host);
 	err = create_workers(recorder);
 	if (!err) {
 		*ret_why = "the host's VMs cannot be read";

@@ -30,6 +30,7 @@ struct vm_host {
 	struct vm_layout layout;
 	u64 vm_list;			/* address of KVM's list of VMs; 0: not known */
 	u32 vmx_lstar;			/* Intel: see kvm_vmx_find_lstar() */
+	bool task_work;			/* see vm_kernel_has_task_work() */
 	struct host_probe *probe;	/* NULL: through kcore */
 	struct kernel_mem *kernel;
 	const char *probe_why;		/* why there is no probe, a constant */
@@ -118,6 +119,15 @@ static const char *vendor_module(enum vm_vendor vendor)
 	}
 }
 
+bool vm_kernel_has_task_work(const struct btf *kernel)
+{
+	const char *name = "bpf_task_work_schedule_signal";
+	s32 id = btf__find_by_name_kind(kernel, name, BTF_KIND_FUNC);
+
+	return id > 0 &&
+	       btf_vlen(btf__type_by_id(kernel, btf__type_by_id(kernel, id)->type)) == 4;
+}
+
 static int load_layout(struct vm_host *host, const char **ret_why)
 {
 	struct btf *base = btf__load_vmlinux_btf();
@@ -128,6 +138,7 @@ static int load_layout(struct vm_host *host, const char **ret_why)
 		*ret_why = why_no_btf;
 		return -EOPNOTSUPP;
 	}
+	host->task_work = vm_kernel_has_task_work(base);
 	*ret_why = why_no_kvm_btf;
 	kvm = load_module_btf("kvm", base);
 	vendor = load_module_btf(vendor_module(host->vendor), base);
@@ -635,6 +646,11 @@ int vm_host_vcpu_counters(struct vm_host *host, const struct vm_vcpu *vcpu,
 	struct kvm_reader reader = { host->kernel, &host->layout };
 
 	return kvm_read_counters(&reader, vcpu->kvm_vcpu, ret);
+}
+
+bool vm_host_has_task_work(const struct vm_host *host)
+{
+	return host->task_work;
 }
 
 void vm_host_vmx_msrs(const struct vm_host *host, struct vm_vmx_msrs *ret)

@@ -14,6 +14,8 @@
 #include "mem/slots.h"
 #include "model/regs.h"
 
+struct btf;
+
 #define VM_NAME_LEN 128
 #define VM_KICK_WORK (-1)	/* no signal: task work of the host kernel's makes vCPUs exit */
 
@@ -134,6 +136,15 @@ struct vm_vcpu_counters {
 /* -EOPNOTSUPP: the layout is not known; -EAGAIN: they changed faster than we read. */
 int vm_host_vcpu_counters(struct vm_host *host, const struct vm_vcpu *vcpu,
 			  struct vm_vcpu_counters *ret);
+
+/* Whether vCPUs can be kicked without a signal, by BPF's task work. */
+bool vm_host_has_task_work(const struct vm_host *host);
+
+/*
+ * The same by the kernel's own types: bpf_task_work_schedule_signal() with four arguments, since
+ * 7.0. In 6.18 there is only one with another name and one more.
+ */
+bool vm_kernel_has_task_work(const struct btf *kernel);
 
 /*
  * Where KVM on Intel keeps of its vCPU what it does not tell of in kvm_run: offsets from the
