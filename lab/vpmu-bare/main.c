@@ -49,18 +49,6 @@ static bool find_word(const char *text, const char *name, char *ret, unsigned in
 	return false;
 }
 
-static void test_simulated(void)
-{
-	test_counting();
-	test_overflow();
-	test_interrupt();
-	test_freeze();
-	test_rdpmc();
-	test_filter();
-	test_state();
-	test_second();
-}
-
 int main(const char *cmdline)
 {
 	char name[16], backend[8] = "", cpus[2];

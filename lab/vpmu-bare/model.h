@@ -151,4 +151,7 @@ void test_state(void);
 void test_second(void);
 void test_time(void);
 
+/* Those from counting to second, in this order: they take a backend whose counts are known. */
+void test_simulated(void);
+
 #endif

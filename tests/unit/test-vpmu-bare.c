@@ -300,14 +300,7 @@ static void test_model(void **state)
 	start(*state);
 	test_cpuid();
 	test_registers();
-	test_counting();
-	test_overflow();
-	test_interrupt();
-	test_freeze();
-	test_rdpmc();
-	test_filter();
-	test_state();
-	test_second();
+	test_simulated();
 	stop();
 	assert_int_equal(nr_failures, 0);
 }
