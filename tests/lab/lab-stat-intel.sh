@@ -10,16 +10,6 @@ value() {
 	awk -F ';' -v event="$1" '$4 == event { print $2 }' "$TMPDIR/counts"
 }
 
-# between NAME LEAST MOST GOT
-between() {
-	if awk -v least="$2" -v most="$3" -v got="$4" \
-		'BEGIN { exit !(got != "" && got >= least && got <= most) }'; then
-		pass "$1 ($4)"
-	else
-		fail "$1" "wanted $2 to $3, got '${4:-nothing}'"
-	fi
-}
-
 check "guest starts" "$SRC/lab/lab" guest start counted --wait 300 --workload cputree-fp
 "$KVMPROF" stat --vm counted -x ';' --duration 6 2>"$TMPDIR/counts"
 same "status" 0 $?

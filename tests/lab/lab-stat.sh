@@ -17,16 +17,6 @@ value() {
 		END { if (n) printf "%.3f", sum }' "$1"
 }
 
-# between NAME LEAST MOST GOT
-between() {
-	if awk -v least="$2" -v most="$3" -v got="$4" \
-		'BEGIN { exit !(got != "" && got >= least && got <= most) }'; then
-		pass "$1 ($4)"
-	else
-		fail "$1" "wanted $2 to $3, got '${4:-nothing}'"
-	fi
-}
-
 check 'a busy guest starts' "$lab" guest start busy --kernel 6.1 --cpus 1 --workload 'cputree-fp --report 1'
 busy_pid=$("$lab" guest list | awk '$1 == "busy" { print $2 }')
 

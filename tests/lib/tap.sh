@@ -112,6 +112,16 @@ why() {
 	fi
 }
 
+# between NAME LEAST MOST GOT
+between() {
+	if awk -v least="$2" -v most="$3" -v got="$4" \
+		'BEGIN { exit !(got != "" && got >= least && got <= most) }'; then
+		pass "$1 ($4)"
+	else
+		fail "$1" "wanted $2 to $3, got '${4:-nothing}'"
+	fi
+}
+
 # The plan; the exit status says whether all passed.
 tap_done() {
 	echo "1..$tap_nr"
