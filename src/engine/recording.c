@@ -339,7 +339,7 @@ int recording_identify(struct recording *recording, const struct vcpu_regs *regs
 
 bool recording_wants_refresh(const struct recording *recording)
 {
-	return recording->wants_refresh;
+	return recording->wants_refresh || !guest_is_settled(recording->guest);
 }
 
 bool recording_kernel_changed(const struct recording *recording)

@@ -53,6 +53,8 @@ struct guest {
 	struct kernel_build *build;	/* NULL until identified */
 	struct lazy_symbols *lazy;	/* made on first use, also of a const guest */
 	struct mmu_space space;		/* the kernel's own page tables */
+	u64 own_root;		/* those, while .space has to be another's; 0: it is not */
+	u64 start_gpa;		/* of the image, by which they are told to be in use */
 	struct modules modules;
 	struct text text;
 	u64 inittext_start, inittext_end;
@@ -175,25 +177,40 @@ static int read_kernel_arm64(struct guest *guest, const struct mmu_space *space,
 	}
 }
 
+/* Takes the kernel's own page tables as soon as they map the same kernel. */
+static void settle_space(struct guest *guest, u64 start)
+{
+	struct mmu_space own = guest->space;
+	struct mmu_mapping at;
+
+	own.root = guest->own_root;
+	if (!own.root || mmu_translate(&own, guest->mem, GVA(start), &at) ||
+	    at.gpa.addr != guest->start_gpa)
+		return;
+	guest->space = own;
+	guest->own_root = 0;
+}
+
 /*
- * The page tables of the process that happened to run may go away with it; the kernel's own do
- * not. They are used when they map the same kernel.
+ * The page tables of the process that happened to run may go away with it, and so do those with
+ * which a kernel begins; its own do not. They are used when they map the same kernel.
  */
 static void choose_space(struct guest *guest, const struct mmu_space *space, u64 start)
 {
 	u64 table = kernel_build_address(guest->build, PLACE_PAGE_TABLE, start);
-	struct mmu_space own = *space;
-	struct mmu_mapping at, same;
+	struct mmu_mapping at;
 
 	guest->space = *space;
+	guest->own_root = 0;
 	if (space->arch == VCPU_ARCH_ARM64)	/* TTBR1 is the kernel's own */
 		return;
+	if (mmu_translate(space, guest->mem, GVA(start), &at))
+		return;
+	guest->start_gpa = at.gpa.addr;
 	if (!table || mmu_translate(space, guest->mem, GVA(table), &at))
 		return;
-	own.root = at.gpa.addr;
-	if (!mmu_translate(space, guest->mem, GVA(start), &at) &&
-	    !mmu_translate(&own, guest->mem, GVA(start), &same) && at.gpa.addr == same.gpa.addr)
-		guest->space = own;
+	guest->own_root = at.gpa.addr;
+	settle_space(guest, start);
 }
 
 /* How far the kernel was moved from where it was linked to be. 0 also when that is not known. */
@@ -420,10 +437,13 @@ int guest_identify(struct guest *guest, const struct vcpu_regs *regs, const char
 		goto out;
 	}
 	guest->regs = regs;
-	if (space.arch == VCPU_ARCH_ARM64)
+	if (space.arch == VCPU_ARCH_ARM64) {
 		err = identify_arm64(guest, regs, &space, &image, &build, &why);
-	else
+	} else {
+		/* A kernel that has just begun allows NX later, and sets no such bit before. */
+		space.mode &= ~MMU_MODE_F_NO_NX;
 		err = identify_x86(guest, regs, &space, &image, &build, &why);
+	}
 	if (!err)
 		adopt(guest, &space, &image, build);
 out:
@@ -490,12 +510,21 @@ static u64 find_modules_head(struct guest *guest, const struct modules_source *s
 	return guest->modules_head;
 }
 
+bool guest_is_settled(const struct guest *guest)
+{
+	return !guest->own_root;
+}
+
 int guest_refresh_modules(struct guest *guest)
 {
 	struct modules_source source = { .mem = guest->mem, .space = guest->space };
 
 	if (!guest->build)
 		return -ENOENT;
+	if (guest->own_root) {
+		settle_space(guest, guest->kernel.start.addr);
+		source.space = guest->text.space = guest->space;
+	}
 	if (is_stale(guest))
 		return -ESTALE;
 	source.layout = &guest->build->layout;

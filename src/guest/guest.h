@@ -104,6 +104,12 @@ const struct symtab *guest_kernel_symbols(const struct guest *guest);
  * another kernel runs there now (a reboot, kexec): destroy the guest and start anew.
  */
 int guest_refresh_modules(struct guest *guest);
+
+/*
+ * Whether its memory is read by the kernel's own page tables. One that has just begun runs on
+ * tables that it gives up later: until then it is to be refreshed now and then.
+ */
+bool guest_is_settled(const struct guest *guest);
 size_t guest_nr_modules(const struct guest *guest);
 const struct guest_module *guest_module(const struct guest *guest, size_t i);
 

@@ -215,6 +215,71 @@ static void test_isolated_tables(void **state)
 	close_fixture(&f);
 }
 
+/* All of the image, as a kernel's first tables have it: without a word on what may be run. */
+static void map_early(struct fixture *f, u64 root, struct build_pagetable *ret)
+{
+	struct mmu_space space = build_pagetable_space(&f->build.pages);
+	struct mmu_mapping at;
+
+	assert_int_equal(build_pagetable_init(ret, f->build.mem, MMU_MODE_X86_4LEVEL, GPA(root)),
+			 0);
+	for (u64 page = f->build.start; page < f->build.start + BUILD_GUEST_END; page += 4096)
+		if (!mmu_translate(&space, mem_fake_reader(f->build.mem), GVA(page), &at))
+			assert_int_equal(build_pagetable_map(ret, page, at.gpa.addr, 4096,
+							     MMU_EXEC | MMU_WRITE), 0);
+}
+
+/*
+ * Identified in its first moments: on tables that it gives up later, with NX not yet allowed. What
+ * it maps later has that bit, and is in its own tables only.
+ */
+static void test_early_kernel(void **state)
+{
+	const u64 root = 80ULL << 20;
+	struct build_pagetable early;
+	struct fixture f;
+
+	(void)state;
+	open_release(&f, USUAL);
+	build_guest_add_module(&f.build, "virtio", 2);
+	map_early(&f, root, &early);
+	for (unsigned int i = 256; i < 512; i++)
+		build_guest_poke_u64(&f.build, f.build.start + BUILD_GUEST_PAGE_TABLE + i * 8, 0);
+	f.regs.x86.cr3 = root;
+	f.regs.x86.efer &= ~MMU_X86_EFER_NXE;
+	assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), 0);
+	assert_false(guest_is_settled(f.guest));
+	guest_refresh_modules(f.guest);
+	assert_false(guest_is_settled(f.guest));
+	assert_int_equal(guest_nr_modules(f.guest), 0);
+
+	build_guest_share_tables(&f.build);
+	assert_int_equal(guest_refresh_modules(f.guest), 0);
+	assert_true(guest_is_settled(f.guest));
+	for (unsigned int i = 0; i < 512; i++)
+		mem_fake_set_u64(f.build.mem, GPA(root + i * 8), 0);
+	assert_int_equal(guest_refresh_modules(f.guest), 0);
+	assert_int_equal(guest_nr_modules(f.guest), 1);
+	check_kernel(&f);
+	close_fixture(&f);
+}
+
+/* One whose own tables were there already, before it allowed NX. */
+static void test_before_nx(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	open_release(&f, USUAL);
+	f.regs.x86.efer &= ~MMU_X86_EFER_NXE;
+	build_guest_add_module(&f.build, "virtio", 2);
+	build_guest_share_tables(&f.build);
+	assert_int_equal(guest_identify(f.guest, &f.regs, &f.why), 0);
+	assert_true(guest_is_settled(f.guest));
+	assert_int_equal(guest_nr_modules(f.guest), 1);
+	close_fixture(&f);
+}
+
 static void test_nothing_there(void **state)
 {
 	struct wire_guest config;
@@ -747,6 +812,8 @@ int main(void)
 		cmocka_unit_test(test_releases),
 		cmocka_unit_test(test_user_mode),
 		cmocka_unit_test(test_isolated_tables),
+		cmocka_unit_test(test_early_kernel),
+		cmocka_unit_test(test_before_nx),
 		cmocka_unit_test(test_nothing_there),
 		cmocka_unit_test(test_arm64),
 		cmocka_unit_test(test_arm64_kpti),
