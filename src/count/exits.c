@@ -43,6 +43,7 @@ void exit_reasons_sort(exit_reasons *reasons)
 
 struct exits {
 	struct stat_bpf *skel;
+	bool removed;	/* a program that has begun may still count for a thread that is removed */
 };
 
 /* Where the numbers of a reason are, by the tracepoint's own description. */
@@ -119,15 +120,20 @@ static bool next_key(int map, const struct stat_reason_key *key, struct stat_rea
 	return !bpf_map_get_next_key(map, key, ret);
 }
 
-/* The thread goes first, so that no reason comes again behind us. */
-void exits_remove_thread(struct exits *exits, pid_t tid, const exit_reasons *reasons)
+void exits_remove_thread(struct exits *exits, pid_t tid)
 {
-	int map = bpf_map__fd(exits->skel->maps.reasons);
 	u32 key = tid;
 
 	bpf_map_delete_elem(bpf_map__fd(exits->skel->maps.threads), &key);
+	exits->removed = true;
+}
+
+void exits_forget_reasons(struct exits *exits, pid_t tid, const exit_reasons *reasons)
+{
+	int map = bpf_map__fd(exits->skel->maps.reasons);
+
 	vec_for_each(reasons, reason) {
-		struct stat_reason_key of = { key, reason->reason, reason->detail };
+		struct stat_reason_key of = { tid, reason->reason, reason->detail };
 
 		bpf_map_delete_elem(map, &of);
 	}
@@ -150,11 +156,40 @@ int exits_read_thread(struct exits *exits, pid_t tid, u64 now, struct exit_times
 	return 0;
 }
 
+/*
+ * Until each program that runs now has ended: they look a thread up first and count last. To write
+ * to a map of maps waits for that (maybe_wait_bpf_programs(), Linux 4.20); membarrier(), which
+ * would, too, has no way to on hosts with nohz_full.
+ */
+static int wait_for_programs(void)
+{
+	_cleanup_close_ int inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, sizeof(u32),
+						   sizeof(u32), 1, NULL);
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .inner_map_fd = inner);
+	_cleanup_close_ int outer = -1;
+	u32 key = 0;
+
+	if (inner < 0)
+		return inner;
+	outer = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, NULL, sizeof(u32), sizeof(u32), 1,
+			       &opts);
+	return outer < 0 ? outer : bpf_map_update_elem(outer, &key, &inner, BPF_ANY);
+}
+
+static int settle(struct exits *exits)
+{
+	int err = exits->removed ? wait_for_programs() : 0;
+
+	if (!err)
+		exits->removed = false;
+	return err;
+}
+
 int exits_for_each_reason(struct exits *exits, exit_reason_fn fn, void *arg)
 {
-	int map = bpf_map__fd(exits->skel->maps.reasons), err = 0;
+	int map = bpf_map__fd(exits->skel->maps.reasons), err = settle(exits);
 	struct stat_reason_key key, next;
-	bool more = next_key(map, NULL, &next);
+	bool more = !err && next_key(map, NULL, &next);
 
 	while (more && !err) {
 		struct exit_reason reason = { .reason = next.reason, .detail = next.detail };
@@ -190,8 +225,12 @@ int exits_add_thread(struct exits *exits __maybe_unused, pid_t tid __maybe_unuse
 	return -EOPNOTSUPP;
 }
 
-void exits_remove_thread(struct exits *exits __maybe_unused, pid_t tid __maybe_unused,
-			 const exit_reasons *reasons __maybe_unused)
+void exits_remove_thread(struct exits *exits __maybe_unused, pid_t tid __maybe_unused)
+{
+}
+
+void exits_forget_reasons(struct exits *exits __maybe_unused, pid_t tid __maybe_unused,
+			  const exit_reasons *reasons __maybe_unused)
 {
 }
 

@@ -45,15 +45,21 @@ int exit_reasons_add(exit_reasons *reasons, u32 reason, u32 detail, u64 nr);
 /* Most frequent first. */
 void exit_reasons_sort(exit_reasons *reasons);
 
-/* Calls @fn with each thread's counts by reason until it returns non-zero, which is returned. */
+/*
+ * Calls @fn with each thread's counts by reason until it returns non-zero, which is returned. What
+ * it is told of threads that were removed is all that there will be.
+ */
 typedef int (*exit_reason_fn)(pid_t tid, const struct exit_reason *reason, void *arg);
 int exits_for_each_reason(struct exits *exits, exit_reason_fn fn, void *arg);
 
+/* Counts of @tid no more. Its counts by reason stay, and its times are gone. */
+void exits_remove_thread(struct exits *exits, pid_t tid);
+
 /*
- * Counts of @tid no more, so that another thread of that number begins at nothing. @reasons are
- * those that exits_for_each_reason() has had of it: it costs as much as these are.
+ * Of @tid, which was removed, so that another thread of that number begins at nothing. @reasons are
+ * those that exits_for_each_reason() has had of it since: it costs as much as these are.
  */
-void exits_remove_thread(struct exits *exits, pid_t tid, const exit_reasons *reasons);
+void exits_forget_reasons(struct exits *exits, pid_t tid, const exit_reasons *reasons);
 
 /* Exits that are in no reason's count: too many different ones. */
 u64 exits_lost(const struct exits *exits);

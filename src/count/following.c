@@ -7,12 +7,18 @@
 #include "base/errors.h"
 #include "base/hashmap.h"
 
+static bool is_followed(const struct tally_vcpu *vcpu)
+{
+	return vcpu->thread && !vcpu->left;
+}
+
 static void vcpu_stop(const struct following *self, struct tally_vcpu *vcpu)
 {
 	if (vcpu->thread)
 		self->reader->ops->stop(self->reader, vcpu->thread,
 					&vcpu->progress.total.reasons);
 	vcpu->thread = NULL;
+	vcpu->left = false;
 }
 
 static void vcpu_destroy(const struct following *self, struct tally_vcpu *vcpu)
@@ -35,7 +41,10 @@ static int vcpu_start(const struct following *self, const struct tally_vm *vm,
 	return 0;
 }
 
-/* A thread that has just ended is none, and no error. */
+/*
+ * A thread that has just ended is none, and no error. Nothing may fail once it is counted: of exits
+ * that came since the reasons would stay.
+ */
 static int add_vcpu(const struct following *self, struct tally_vm *vm, const struct vm_vcpu *found)
 {
 	struct tally_vcpu *vcpu = calloc(1, sizeof(*vcpu));
@@ -45,6 +54,7 @@ static int add_vcpu(const struct following *self, struct tally_vm *vm, const str
 		return -ENOMEM;
 	vcpu->vcpu = *found;
 	err = progress_init(&vcpu->progress, self->nr_events);
+	err = err ?: vec_reserve(&vm->vcpus, vm->vcpus.nr + 1);
 	err = err ?: vcpu_start(self, vm, vcpu);
 	err = err ?: vec_push(&vm->vcpus, vcpu);
 	if (err)
@@ -120,6 +130,15 @@ static void for_each_there(const struct following *self, void (*fn)(struct progr
 				fn(&(*vcpu)->progress);
 }
 
+static void stop_left(const struct following *self)
+{
+	vec_for_each(&self->vms, vm)
+		vec_for_each(&(*vm)->vcpus, vcpu)
+			if ((*vcpu)->left)
+				vcpu_stop(self, *vcpu);
+}
+
+/* Of all together. Those that have left are done with then; on an error the next time. */
 static int read_reasons(const struct following *self)
 {
 	struct hashmap threads = HASHMAP_INIT;
@@ -131,6 +150,8 @@ static int read_reasons(const struct following *self)
 		for_each_there(self, progress_end_reasons);
 	}
 	hashmap_deinit(&threads);
+	if (!err)
+		stop_left(self);
 	return err;
 }
 
@@ -142,7 +163,7 @@ static void look_at_own_counters(const struct following *self, struct tally_vm *
 	vec_for_each(&vm->vcpus, vcpu) {
 		struct vm_vcpu_counters own;
 
-		if (!(*vcpu)->thread ||
+		if (!is_followed(*vcpu) ||
 		    self->reader->ops->own_counters(self->reader, &(*vcpu)->vcpu, &own))
 			continue;
 		sum.nr += own.nr;
@@ -163,7 +184,7 @@ static void read_all(struct following *self,
 		if ((*vm)->gone)
 			continue;
 		vec_for_each(&(*vm)->vcpus, vcpu)
-			if ((*vcpu)->thread)
+			if (is_followed(*vcpu))
 				read(self, *vcpu, true);
 		look_at_own_counters(self, *vm);
 	}
@@ -211,48 +232,38 @@ static bool has_vcpu(const struct vm *vm, const struct vm_vcpu *wanted)
 static bool follows(const struct tally_vm *vm, const struct vm_vcpu *wanted)
 {
 	vec_for_each(&vm->vcpus, vcpu)
-		if ((*vcpu)->thread && is_same(&(*vcpu)->vcpu, wanted))
+		if (is_followed(*vcpu) && is_same(&(*vcpu)->vcpu, wanted))
 			return true;
 	return false;
 }
 
 /* @found NULL: the VM is gone. */
-static bool has_left(const struct tally_vcpu *vcpu, const struct vm *found)
+static void leave_vcpus(const struct following *self, const struct tally_vm *vm,
+			const struct vm *found)
 {
-	return vcpu->thread && (!found || !has_vcpu(found, &vcpu->vcpu));
-}
-
-/*
- * Drops those that have left; their last figures stay. The reasons of all are read once, before
- * those of these are forgotten.
- */
-static int drop_vcpus(const struct following *self, const struct tally_vm *vm,
-		      const struct vm *found)
-{
-	bool any = false;
-	int err;
-
 	vec_for_each(&vm->vcpus, vcpu) {
-		if (!has_left(*vcpu, found))
+		if (!is_followed(*vcpu) || (found && has_vcpu(found, &(*vcpu)->vcpu)))
 			continue;
 		read_vcpu(self, *vcpu, false);
-		any = true;
+		self->reader->ops->leave(self->reader, (*vcpu)->thread);
+		(*vcpu)->left = true;
 	}
-	if (!any)
-		return 0;
-	err = read_reasons(self);
-	vec_for_each(&vm->vcpus, vcpu)
-		if (has_left(*vcpu, found))
-			vcpu_stop(self, *vcpu);
-	return err;
 }
 
-/* @found NULL: the VM is gone. */
-static int update_vcpus(const struct following *self, struct tally_vm *vm, const struct vm *found)
+static bool any_left(const struct following *self)
 {
-	int err = drop_vcpus(self, vm, found);
+	vec_for_each(&self->vms, vm)
+		vec_for_each(&(*vm)->vcpus, vcpu)
+			if ((*vcpu)->left)
+				return true;
+	return false;
+}
 
-	for (size_t i = 0; found && i < found->vcpus.nr && !err; i++) {
+static int add_vcpus(const struct following *self, struct tally_vm *vm, const struct vm *found)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < found->vcpus.nr && !err; i++) {
 		const struct vm_vcpu *vcpu = &found->vcpus.data[i];
 
 		if (vcpu->tid && !follows(vm, vcpu))
@@ -295,29 +306,39 @@ static int add_vm(struct following *self, const struct vm *found, struct tally_v
 	return err;
 }
 
-static bool is_in(const struct vm_list *list, const struct tally_vm *vm)
+static const struct vm *find_in(const struct vm_list *list, const struct tally_vm *vm)
 {
 	vec_for_each(&list->vms, found)
 		if ((*found)->kvm == vm->kvm && (*found)->pid == vm->pid)
-			return true;
-	/* One that changed faster than it could be read is there for all that. */
+			return *found;
+	return NULL;
+}
+
+/* One that changed faster than it could be read is there for all that. */
+static bool is_unread(const struct vm_list *list, const struct tally_vm *vm)
+{
 	vec_for_each(&list->unread, unread)
 		if (unread->kvm == vm->kvm && unread->pid == vm->pid)
 			return true;
 	return false;
 }
 
+/*
+ * VMs and vCPUs that went; their last figures stay. First none of them is counted any more, then
+ * the reasons are read, once for all of them, and only then are theirs forgotten: so none comes
+ * behind us.
+ */
 static int drop_gone(struct following *self, const struct vm_list *list)
 {
-	int err = 0;
-
 	vec_for_each(&self->vms, vm) {
-		if (err || (*vm)->gone || is_in(list, *vm))
+		const struct vm *found = find_in(list, *vm);
+
+		if ((*vm)->gone || (!found && is_unread(list, *vm)))
 			continue;
-		err = update_vcpus(self, *vm, NULL);
-		(*vm)->gone = true;
+		leave_vcpus(self, *vm, found);
+		(*vm)->gone = !found;
 	}
-	return err;
+	return any_left(self) ? read_reasons(self) : 0;
 }
 
 /* What is new is taken only with @more. */
@@ -332,7 +353,7 @@ static int take(struct following *self, const struct vm_list *list, bool more)
 		if (!vm && (!more || !is_chosen(self, found)))
 			continue;
 		err = vm ? 0 : add_vm(self, found, &vm);
-		err = err ?: update_vcpus(self, vm, found);
+		err = err ?: add_vcpus(self, vm, found);
 	}
 	return err;
 }

@@ -13,6 +13,7 @@
 struct tally_vcpu {
 	struct vm_vcpu vcpu;
 	struct counted_thread *thread;	/* NULL: it is gone */
+	bool left;			/* its figures are final, its exits' reasons not yet read */
 	struct progress progress;
 };
 

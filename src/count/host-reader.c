@@ -15,6 +15,7 @@
 struct counted_thread {
 	pid_t pid;
 	struct vm_vcpu vcpu;
+	bool left;
 	struct counter exits;		/* without BPF: kvm:kvm_exit */
 	u32 nr_counters;
 	struct counter counters[];	/* nr_events * COUNT_NR_MODES */
@@ -134,13 +135,23 @@ static int host_start(struct reader *reader, pid_t pid, const struct vm_vcpu *vc
 	return err;
 }
 
+static void host_leave(struct reader *reader, struct counted_thread *thread)
+{
+	struct host_reader *self = host_of(reader);
+
+	if (self->exits && !thread->left)
+		exits_remove_thread(self->exits, thread->vcpu.tid);
+	thread->left = true;
+}
+
 static void host_stop(struct reader *reader, struct counted_thread *thread,
 		      const exit_reasons *reasons)
 {
 	struct host_reader *self = host_of(reader);
 
+	host_leave(reader, thread);
 	if (self->exits)
-		exits_remove_thread(self->exits, thread->vcpu.tid, reasons);
+		exits_forget_reasons(self->exits, thread->vcpu.tid, reasons);
 	thread_close(thread);
 }
 
@@ -231,6 +242,7 @@ static const struct reader_ops host_ops = {
 	.scan = host_scan,
 	.prepare = host_prepare,
 	.start = host_start,
+	.leave = host_leave,
 	.stop = host_stop,
 	.read = host_read,
 	.read_counts = host_read_counts,

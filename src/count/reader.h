@@ -34,7 +34,15 @@ struct reader_ops {
 	/* Starts counting on @vcpu's thread. -ESRCH: it has just ended. */
 	int (*start)(struct reader *reader, pid_t pid, const struct vm_vcpu *vcpu,
 		     struct counted_thread **ret);
-	/* No more; @reasons are all that for_each_reason() has told of it. Frees @thread. */
+	/*
+	 * Its exits are counted no more, so that what for_each_reason() tells of it from now on is
+	 * all that there will be. read() has nothing of exits any more.
+	 */
+	void (*leave)(struct reader *reader, struct counted_thread *thread);
+	/*
+	 * No more at all; @reasons are those that for_each_reason() has told of it, and are
+	 * forgotten. Others may come, and stay, if there was no leave(). Frees @thread.
+	 */
 	void (*stop)(struct reader *reader, struct counted_thread *thread,
 		     const exit_reasons *reasons);
 

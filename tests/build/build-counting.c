@@ -98,6 +98,7 @@ static int start(struct reader *reader, pid_t pid, const struct vm_vcpu *wanted,
 	if (!vcpu || vcpu->ended)
 		return -ESRCH;
 	vcpu->starts++;
+	vcpu->counted = true;
 	memset(vcpu->counts, 0, sizeof(vcpu->counts));
 	vcpu->figures.exits = (struct exit_times){ 0 };
 	vcpu->figures.nr_exits = 0;
@@ -105,11 +106,17 @@ static int start(struct reader *reader, pid_t pid, const struct vm_vcpu *wanted,
 	return 0;
 }
 
+static void leave(struct reader *reader, struct counted_thread *thread)
+{
+	(void)reader;
+	vcpu_of(thread)->counted = false;
+}
+
 /* What is not named stays, as it does in a map. */
 static void stop(struct reader *reader, struct counted_thread *thread,
 		 const exit_reasons *reasons)
 {
-	(void)reader;
+	leave(reader, thread);
 	vcpu_of(thread)->stops++;
 	vec_for_each(reasons, reason)
 		vcpu_of(thread)->reasons[reason->reason] = 0;
@@ -125,6 +132,8 @@ static void read_figures(struct reader *reader, struct counted_thread *thread, b
 	ret->has = vcpu->has;
 	if (vcpu->ended)
 		ret->has &= ~READING_HAS_TIMES;
+	if (!vcpu->counted)
+		ret->has &= ~READING_HAS_EXITS;
 	if (!alive)
 		ret->has &= ~READING_HAS_HALT;
 }
@@ -136,9 +145,19 @@ static void read_counts(struct reader *reader, struct counted_thread *thread,
 	memcpy(counts, vcpu_of(thread)->counts, sizeof(vcpu_of(thread)->counts));
 }
 
-static bool is_counted(const struct build_vcpu *vcpu)
+static int tell_reasons(const struct build_counting *self, struct build_vcpu *vcpu,
+			exit_reason_fn fn, void *arg)
 {
-	return vcpu->starts > vcpu->stops;
+	int err = 0;
+
+	for (u32 r = 0; r < ARRAY_SIZE(vcpu->reasons) && !err; r++) {
+		const struct exit_reason reason = { r, 2, vcpu->reasons[r] };
+
+		if (vcpu->reasons[r])
+			err = fn(vcpu->vcpu.tid, &reason, arg) ?: self->reasons_error;
+	}
+	vcpu->reasons[0] += vcpu->busy && vcpu->counted;
+	return err;
 }
 
 static int for_each_reason(struct reader *reader, exit_reason_fn fn, void *arg)
@@ -146,17 +165,10 @@ static int for_each_reason(struct reader *reader, exit_reason_fn fn, void *arg)
 	struct build_counting *self = self_of(reader);
 	int err = 0;
 
-	for (u32 i = 0; i < BUILD_COUNTING_MAX * BUILD_COUNTING_MAX; i++) {
-		const struct build_vcpu *vcpu =
-			&self->vms[i / BUILD_COUNTING_MAX].vcpus[i % BUILD_COUNTING_MAX];
-
-		for (u32 r = 0; r < ARRAY_SIZE(vcpu->reasons) && !err; r++) {
-			const struct exit_reason reason = { r, 2, vcpu->reasons[r] };
-
-			if (vcpu->reasons[r])
-				err = fn(vcpu->vcpu.tid, &reason, arg);
-		}
-	}
+	self->walks++;
+	for (u32 i = 0; i < BUILD_COUNTING_MAX * BUILD_COUNTING_MAX && !err; i++)
+		err = tell_reasons(self, &self->vms[i / BUILD_COUNTING_MAX]
+						.vcpus[i % BUILD_COUNTING_MAX], fn, arg);
 	return err;
 }
 
@@ -193,6 +205,7 @@ static const struct reader_ops ops = {
 	.scan = scan,
 	.prepare = prepare,
 	.start = start,
+	.leave = leave,
 	.stop = stop,
 	.read = read_figures,
 	.read_counts = read_counts,
@@ -261,7 +274,7 @@ static void pass(struct build_vcpu *vcpu, u64 ms)
 	vcpu->figures.times.guest += ms * BUILD_GUEST_TICKS;
 	vcpu->figures.halt.wait += ms * BUILD_HALT;
 	vcpu->figures.halt.poll += ms * BUILD_POLL;
-	if (is_counted(vcpu))
+	if (vcpu->counted)
 		pass_counted(vcpu, ms);
 }
 

@@ -30,6 +30,8 @@ struct build_vcpu {
 	struct reading figures;
 	struct count counts[BUILD_COUNTING_EVENTS * COUNT_NR_MODES];
 	u64 reasons[3];		/* as in a map: of this thread's number, by reason */
+	bool counted;		/* its exits are */
+	bool busy;		/* one of reason 0 comes whenever the reasons have been told */
 	struct vm_vcpu_counters own;
 	unsigned int starts, stops;
 };
@@ -49,7 +51,8 @@ struct build_counting {
 	int errors[BUILD_COUNTING_EVENTS * COUNT_NR_MODES];
 	struct reader_facts facts;	/* but for .errors */
 	int scan_error, start_error;
-	unsigned int prepared, destroyed;
+	int reasons_error;		/* of for_each_reason(), when it has told one */
+	unsigned int prepared, destroyed, walks;	/* walks: of for_each_reason() */
 };
 
 extern const struct capture_event build_counting_events[BUILD_COUNTING_EVENTS];

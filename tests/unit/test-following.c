@@ -180,6 +180,86 @@ static void test_same_thread(void **state)
 	check_total(vm_at(f, 0)->vcpus.data[1], 100);
 }
 
+/* Exits that come while reasons are read stay in no map: the thread is counted no more by then. */
+static void test_busy_goes(void **state)
+{
+	struct fixture *f = *state;
+	struct build_vcpu *other = build_counting_add_vcpu(f->vm, 1);
+
+	start(f, (struct following_choice){ 0 });
+	build_counting_pass(&f->host, 1000);
+	other->busy = true;
+	other->there = false;
+	assert_int_equal(update(f), 0);
+	assert_int_equal(other->stops, 1);
+	assert_int_equal(vm_at(f, 0)->vcpus.data[1]->progress.total.reasons.nr, 2);
+	/* The number of its thread comes again, for another vCPU. */
+	other->vcpu.kvm_vcpu += 0x8000;
+	other->busy = false;
+	other->there = true;
+	assert_int_equal(update(f), 0);
+	build_counting_pass(&f->host, 100);
+	assert_int_equal(following_read(&f->following), 0);
+	check_total(vm_at(f, 0)->vcpus.data[2], 100);
+}
+
+/* However many go, of however many VMs, the reasons are read once. */
+static void test_many_go(void **state)
+{
+	struct fixture *f = *state;
+	struct build_vm *other = build_counting_add_vm(&f->host, 1);
+	struct build_vcpu *last = build_counting_add_vcpu(build_counting_add_vm(&f->host, 2), 0);
+
+	for (u32 i = 0; i < BUILD_COUNTING_MAX; i++)
+		build_counting_add_vcpu(other, i);
+	build_counting_add_vcpu(&f->host.vms[2], 1);
+	start(f, (struct following_choice){ .all = true });
+	build_counting_pass(&f->host, 1000);
+	f->vm->there = other->there = last->there = false;
+	f->host.walks = 0;
+	assert_int_equal(update(f), 0);
+	assert_int_equal(f->host.walks, 1);
+	assert_int_equal(following_nr_vms(&f->following), 1);
+	for (u32 i = 0; i < BUILD_COUNTING_MAX; i++) {
+		assert_int_equal(other->vcpus[i].stops, 1);
+		check_total(vm_at(f, 1)->vcpus.data[i], 1000);
+	}
+	assert_int_equal(last->stops, 1);
+	/* Nor are they read when none goes. */
+	assert_int_equal(update(f), 0);
+	assert_int_equal(f->host.walks, 1);
+}
+
+/* Those whose reasons could not be read are read again, and only then forgotten. */
+static void test_reasons_fail(void **state)
+{
+	struct fixture *f = *state;
+	struct build_vcpu *other = build_counting_add_vcpu(f->vm, 1);
+
+	start(f, (struct following_choice){ 0 });
+	build_counting_pass(&f->host, 1000);
+	other->there = false;
+	f->host.reasons_error = -EIO;
+	assert_int_equal(update(f), -EIO);
+	assert_int_equal(other->stops, 0);
+	build_counting_pass(&f->host, 500);
+	assert_int_equal(following_read(&f->following), -EIO);
+	assert_int_equal(other->stops, 0);
+	/* One that comes in its thread waits until it can be told from it. */
+	other->vcpu.kvm_vcpu += 0x8000;
+	other->there = true;
+	assert_int_equal(update(f), -EIO);
+	assert_int_equal(other->starts, 1);
+	f->host.reasons_error = 0;
+	other->vcpu.kvm_vcpu -= 0x8000;
+	other->there = false;
+	assert_int_equal(update(f), 0);
+	assert_int_equal(other->stops, 1);
+	assert_int_equal(following_read(&f->following), 0);
+	check_total(vm_at(f, 0)->vcpus.data[0], 1500);
+	check_total(vm_at(f, 0)->vcpus.data[1], 1000);
+}
+
 static void test_vms_of_all(void **state)
 {
 	struct fixture *f = *state;
@@ -320,7 +400,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_late_vcpu), TEST(test_not_run_yet), TEST(test_vcpu_goes),
-		TEST(test_same_thread), TEST(test_vms_of_all), TEST(test_vms_of_one),
+		TEST(test_same_thread), TEST(test_busy_goes), TEST(test_many_go),
+		TEST(test_reasons_fail), TEST(test_vms_of_all), TEST(test_vms_of_one),
 		TEST(test_unread_vm), TEST(test_start_fails), TEST(test_own_counters),
 		TEST(test_choices),
 	};
