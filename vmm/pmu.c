@@ -330,54 +330,83 @@ void pmu_serve_msr(struct vcpu *vcpu)
 	run->msr.error = access != VPMU_OK;
 }
 
+static int call(const struct vcpu *vcpu, unsigned long request, void *arg)
+{
+	return ioctl(vcpu->fd, request, arg) ? -errno : 0;
+}
+
 /* Privilege level 0, CR4.PCE or real mode. */
-static bool may_read(const struct vcpu *vcpu)
+static int may_read(const struct vcpu *vcpu, bool *ret)
 {
 	struct kvm_sregs sregs;
+	int err = call(vcpu, KVM_GET_SREGS, &sregs);
 
-	if (ioctl(vcpu->fd, KVM_GET_SREGS, &sregs))
-		return false;
-	return !sregs.ss.dpl || (sregs.cr4 & CR4_PCE) || !(sregs.cr0 & 1);
+	if (!err)
+		*ret = !sregs.ss.dpl || (sregs.cr4 & CR4_PCE) || !(sregs.cr0 & 1);
+	return err;
 }
 
 /*
- * #GP where the OUT is. KVM skips an OUT when it next runs the vCPU, so it has to do that first,
- * without running the guest.
+ * KVM skips an OUT when it next runs the vCPU: here that is all that it does. A kick that came
+ * before is in immediate_exit, and put back there; one that comes now waits for its signal to be
+ * let in again, behind that, and so its handler is the last to write the flag. Both end the next
+ * KVM_RUN.
  */
-static void fault(struct vcpu *vcpu)
+static int skip_out(const struct vcpu *vcpu)
+{
+	struct kvm_run *run = vcpu->run;
+	sigset_t all, before;
+	uint8_t kicked;
+	int err;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	kicked = run->immediate_exit;
+	run->immediate_exit = 1;
+	err = call(vcpu, KVM_RUN, NULL);
+	run->immediate_exit = kicked;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	/* It cannot end for another reason of the guest's: that has not run. */
+	return err == -EINTR ? 0 : err ?: -EIO;
+}
+
+/* #GP where the OUT is. */
+static int fault(const struct vcpu *vcpu)
 {
 	struct kvm_vcpu_events events;
 	struct kvm_regs regs;
+	int err = skip_out(vcpu);
 
-	vcpu->run->immediate_exit = 1;
-	ioctl(vcpu->fd, KVM_RUN, 0);
-	vcpu->run->immediate_exit = 0;
-	if (ioctl(vcpu->fd, KVM_GET_REGS, &regs) ||
-	    ioctl(vcpu->fd, KVM_GET_VCPU_EVENTS, &events))
-		return;
+	err = err ?: call(vcpu, KVM_GET_REGS, &regs);
+	err = err ?: call(vcpu, KVM_GET_VCPU_EVENTS, &events);
+	if (err)
+		return err;
 	regs.rip -= RDPMC_SIZE;
 	events.exception.injected = 1;
 	events.exception.nr = GP_VECTOR;
 	events.exception.has_error_code = 1;
 	events.exception.error_code = 0;
-	ioctl(vcpu->fd, KVM_SET_REGS, &regs);
-	ioctl(vcpu->fd, KVM_SET_VCPU_EVENTS, &events);
+	return call(vcpu, KVM_SET_REGS, &regs) ?: call(vcpu, KVM_SET_VCPU_EVENTS, &events);
 }
 
-void pmu_serve_port(struct vcpu *vcpu)
+int pmu_serve_port(struct vcpu *vcpu)
 {
 	struct kvm_regs regs;
 	uint64_t value = 0;
+	bool may;
+	int err;
 
-	if (!vcpu->pmu || ioctl(vcpu->fd, KVM_GET_REGS, &regs))
-		return;
-	if (vpmu_rdpmc(vcpu->pmu, (uint32_t)regs.rcx, may_read(vcpu), &value) != VPMU_OK) {
-		fault(vcpu);
-		return;
-	}
+	if (!vcpu->pmu)
+		return 0;
+	err = call(vcpu, KVM_GET_REGS, &regs);
+	err = err ?: may_read(vcpu, &may);
+	if (err)
+		return err;
+	if (vpmu_rdpmc(vcpu->pmu, (uint32_t)regs.rcx, may, &value) != VPMU_OK)
+		return fault(vcpu);
 	regs.rax = (uint32_t)value;
 	regs.rdx = value >> 32;
-	ioctl(vcpu->fd, KVM_SET_REGS, &regs);
+	return call(vcpu, KVM_SET_REGS, &regs);
 }
 
 static void tell_vcpu(const struct vcpu *vcpu)

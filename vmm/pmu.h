@@ -52,8 +52,8 @@ void pmu_exit(struct vcpu *vcpu);
 /* Serves the exit for a register. */
 void pmu_serve_msr(struct vcpu *vcpu);
 
-/* Serves RDPMC, by the port that takes its place. */
-void pmu_serve_port(struct vcpu *vcpu);
+/* Serves RDPMC, by the port that takes its place. Negative errno: the guest must not run on. */
+int pmu_serve_port(struct vcpu *vcpu);
 
 /* Tells on stderr what has been counted and refused. */
 void pmu_tell(const struct machine *machine);

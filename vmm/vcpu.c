@@ -86,6 +86,29 @@ static void serve_port(struct machine *machine, const struct kvm_run *run, uint8
 	}
 }
 
+/* False, for the vCPU runs no more. */
+static bool fail(struct vcpu *vcpu, const char *why)
+{
+	fprintf(stderr, "kvmprof-vmm: vCPU %u: %s\n", vcpu->id, why);
+	stop_machine(vcpu->machine, EXIT_FAILURE);
+	return false;
+}
+
+/* False: the vCPU runs no more. */
+static bool serve_io(struct vcpu *vcpu)
+{
+	struct kvm_run *run = vcpu->run;
+	bool out = run->io.direction == KVM_EXIT_IO_OUT;
+
+	if (out && run->io.port == PMU_PORT)
+		return !pmu_serve_port(vcpu) || fail(vcpu, "RDPMC cannot be served");
+	if (out && run->io.port == PMU_TEST_PORT)
+		pmu_serve_test(vcpu);
+	else
+		serve_port(vcpu->machine, run, (uint8_t *)run + run->io.data_offset);
+	return true;
+}
+
 /* False: the vCPU runs no more. */
 static bool serve_exit(struct vcpu *vcpu)
 {
@@ -97,12 +120,7 @@ static bool serve_exit(struct vcpu *vcpu)
 		pmu_serve_msr(vcpu);
 		return true;
 	case KVM_EXIT_IO:
-		if (run->io.port == PMU_PORT && run->io.direction == KVM_EXIT_IO_OUT)
-			pmu_serve_port(vcpu);
-		if (run->io.port == PMU_TEST_PORT && run->io.direction == KVM_EXIT_IO_OUT)
-			pmu_serve_test(vcpu);
-		serve_port(vcpu->machine, run, (uint8_t *)run + run->io.data_offset);
-		return true;
+		return serve_io(vcpu);
 	case KVM_EXIT_MMIO:
 		if (!run->mmio.is_write)
 			memset(run->mmio.data, 0xff, sizeof(run->mmio.data));
@@ -124,11 +142,8 @@ static bool run_once(struct vcpu *vcpu)
 {
 	int err;
 
-	if (!pmu_enter(vcpu)) {
-		fprintf(stderr, "kvmprof-vmm: vCPU %u: no counter of the host\n", vcpu->id);
-		stop_machine(vcpu->machine, EXIT_FAILURE);
-		return false;
-	}
+	if (!pmu_enter(vcpu))
+		return fail(vcpu, "no counter of the host");
 	err = ioctl(vcpu->fd, KVM_RUN, 0) ? errno : 0;
 	pmu_exit(vcpu);
 	switch (err) {
@@ -140,9 +155,7 @@ static bool run_once(struct vcpu *vcpu)
 	case EAGAIN:
 		return true;
 	default:
-		fprintf(stderr, "kvmprof-vmm: vCPU %u: %s\n", vcpu->id, strerror(err));
-		stop_machine(vcpu->machine, EXIT_FAILURE);
-		return false;
+		return fail(vcpu, strerror(err));
 	}
 }
 
