@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size);
 
 struct fuzz {
 	struct build_vpmu build;
-	struct vpmu_msr_range ranges[8];
+	struct vpmu_msr_range ranges[VPMU_MAX_RANGES];
 	unsigned int nr_ranges;
 	unsigned int width;
 };

@@ -20,7 +20,6 @@
 #include "vpmu/backend-sim.h"
 #include "vpmu/vpmu.h"
 
-#define MAX_RANGES 8
 #define MAX_MSRS 64		/* of one range */
 #define LVTPC 0x340		/* of the local APIC's page */
 #define MSI_ADDRESS 0xfee00000U
@@ -127,9 +126,11 @@ static int create_vm(struct pmu *pmu, const struct pmu_options *options)
 static int filter_msrs(int vm_fd, const struct vpmu_vm *vm)
 {
 	static uint8_t none[MAX_MSRS / 8];
-	struct vpmu_msr_range ranges[MAX_RANGES];
+	struct vpmu_msr_range ranges[VPMU_MAX_RANGES];
 	struct kvm_msr_filter filter = { .flags = KVM_MSR_FILTER_DEFAULT_ALLOW };
-	unsigned int nr = vpmu_vm_msrs(vm, ranges, MAX_RANGES);
+	unsigned int nr = vpmu_vm_msrs(vm, ranges, VPMU_MAX_RANGES);
+
+	_Static_assert(VPMU_MAX_RANGES <= KVM_MSR_FILTER_MAX_RANGES, "KVM takes all");
 
 	for (unsigned int i = 0; i < nr; i++) {
 		if (ranges[i].nr > MAX_MSRS)

@@ -144,22 +144,22 @@ static int check(const struct vpmu_geometry *geometry)
 	return nr > (v2 ? VPMU_MAX_GP - 1 : NR_CORE) ? -EINVAL : 0;
 }
 
-static unsigned int msrs(const struct vpmu_geometry *geometry, struct vpmu_msr_range *ranges)
+static unsigned int msrs(const struct vpmu_geometry *geometry,
+			 struct vpmu_msr_range ranges[VPMU_MAX_RANGES])
 {
-	unsigned int nr = 0;
+	bool core = geometry->model != VPMU_AMD_K7, global = has_global(geometry);
+	const struct vpmu_msr_range all[] = {
+		{ MSR_K7_SELECT, 2 * NR_K7 },
+		{ MSR_CORE, core ? 2 * geometry->nr_gp : 0 },
+		{ MSR_STATUS, global ? MSR_STATUS_SET - MSR_STATUS + 1 : 0 },
+		{ MSR_DEBUGCTL, geometry->flags & VPMU_DEBUGCTL ? 1 : 0 },
+		/* Intel's first two, which KVM reads as 0 on any processor: here they fault. */
+		{ MSR_PMC, 2 },
+		{ MSR_SELECT, 2 },
+	};
 
-	ranges[nr++] = (struct vpmu_msr_range){ MSR_K7_SELECT, 2 * NR_K7 };
-	if (geometry->model != VPMU_AMD_K7)
-		ranges[nr++] = (struct vpmu_msr_range){ MSR_CORE, 2 * geometry->nr_gp };
-	if (has_global(geometry))
-		ranges[nr++] = (struct vpmu_msr_range){
-			MSR_STATUS, MSR_STATUS_SET - MSR_STATUS + 1 };
-	if (geometry->flags & VPMU_DEBUGCTL)
-		ranges[nr++] = (struct vpmu_msr_range){ MSR_DEBUGCTL, 1 };
-	/* Intel's first two, which KVM reads as 0 on any processor: here they fault. */
-	ranges[nr++] = (struct vpmu_msr_range){ MSR_PMC, 2 };
-	ranges[nr++] = (struct vpmu_msr_range){ MSR_SELECT, 2 };
-	return nr;
+	_Static_assert(ARRAY_SIZE(all) <= VPMU_MAX_RANGES, "there is room for all");
+	return keep_ranges(all, ARRAY_SIZE(all), ranges);
 }
 
 const struct model_ops model_amd = {

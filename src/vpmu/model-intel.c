@@ -309,27 +309,26 @@ static int check(const struct vpmu_geometry *geometry)
 	return 0;
 }
 
-static unsigned int msrs(const struct vpmu_geometry *geometry, struct vpmu_msr_range *ranges)
+static unsigned int msrs(const struct vpmu_geometry *geometry,
+			 struct vpmu_msr_range ranges[VPMU_MAX_RANGES])
 {
-	unsigned int nr = 0;
+	bool full = geometry->flags & VPMU_FULL_WIDTH, global = has_global(geometry);
+	unsigned int nr_fixed = geometry->fixed_mask ?
+				32 - (unsigned int)__builtin_clz(geometry->fixed_mask) : 0;
+	const struct vpmu_msr_range all[] = {
+		{ MSR_PMC, geometry->nr_gp },
+		{ MSR_SELECT, geometry->nr_gp },
+		{ MSR_FIXED, nr_fixed },
+		{ MSR_CAPABILITIES, full ? 1 : 0 },
+		{ MSR_A_PMC, full ? geometry->nr_gp : 0 },
+		{ MSR_FIXED_CONTROL, global ? MSR_INUSE - MSR_FIXED_CONTROL + 1 : 0 },
+		{ MSR_DEBUGCTL, geometry->flags & VPMU_DEBUGCTL ? 1 : 0 },
+		/* AMD's, which KVM reads as 0 on any processor: here they fault. */
+		{ MSR_K7_SELECT, 2 * NR_K7 },
+	};
 
-	ranges[nr++] = (struct vpmu_msr_range){ MSR_PMC, geometry->nr_gp };
-	ranges[nr++] = (struct vpmu_msr_range){ MSR_SELECT, geometry->nr_gp };
-	if (geometry->fixed_mask)
-		ranges[nr++] = (struct vpmu_msr_range){
-			MSR_FIXED, 32 - (unsigned int)__builtin_clz(geometry->fixed_mask) };
-	if (geometry->flags & VPMU_FULL_WIDTH) {
-		ranges[nr++] = (struct vpmu_msr_range){ MSR_CAPABILITIES, 1 };
-		ranges[nr++] = (struct vpmu_msr_range){ MSR_A_PMC, geometry->nr_gp };
-	}
-	if (has_global(geometry))
-		ranges[nr++] = (struct vpmu_msr_range){
-			MSR_FIXED_CONTROL, MSR_INUSE - MSR_FIXED_CONTROL + 1 };
-	if (geometry->flags & VPMU_DEBUGCTL)
-		ranges[nr++] = (struct vpmu_msr_range){ MSR_DEBUGCTL, 1 };
-	/* AMD's, which KVM reads as 0 on any processor: here they fault. */
-	ranges[nr++] = (struct vpmu_msr_range){ MSR_K7_SELECT, 2 * NR_K7 };
-	return nr;
+	_Static_assert(ARRAY_SIZE(all) <= VPMU_MAX_RANGES, "there is room for all");
+	return keep_ranges(all, ARRAY_SIZE(all), ranges);
 }
 
 const struct model_ops model_intel = {

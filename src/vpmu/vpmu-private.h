@@ -55,10 +55,24 @@ struct model_ops {
 	int (*check)(const struct vpmu_geometry *geometry);
 	bool (*cpuid)(const struct vpmu_geometry *geometry, uint32_t leaf, uint32_t subleaf,
 		      uint32_t regs[4]);
-	unsigned int (*msrs)(const struct vpmu_geometry *geometry, struct vpmu_msr_range *ranges);
+	/* How many there are. */
+	unsigned int (*msrs)(const struct vpmu_geometry *geometry,
+			     struct vpmu_msr_range ranges[VPMU_MAX_RANGES]);
 };
 
 extern const struct model_ops model_intel, model_amd;
+
+/* Stores those of the @nr ranges that are not empty; how many. */
+static inline unsigned int keep_ranges(const struct vpmu_msr_range *all, unsigned int nr,
+				       struct vpmu_msr_range *ranges)
+{
+	unsigned int nr_kept = 0;
+
+	for (unsigned int i = 0; i < nr; i++)
+		if (all[i].nr)
+			ranges[nr_kept++] = all[i];
+	return nr_kept;
+}
 
 /* CPUID's part of the models: cpuid.c. */
 bool cpuid_intel(const struct vpmu_geometry *geometry, uint32_t leaf, uint32_t subleaf,

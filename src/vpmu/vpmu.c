@@ -169,7 +169,7 @@ bool vpmu_vm_cpuid_needs(const struct vpmu_vm *vm, uint32_t leaf)
 unsigned int vpmu_vm_msrs(const struct vpmu_vm *vm, struct vpmu_msr_range *ranges,
 			  unsigned int max)
 {
-	struct vpmu_msr_range all[8];
+	struct vpmu_msr_range all[VPMU_MAX_RANGES];
 	unsigned int nr = vm->model->msrs(&vm->options.geometry, all);
 
 	memcpy(ranges, all, MIN(nr, max) * sizeof(*ranges));

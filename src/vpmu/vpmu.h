@@ -345,10 +345,12 @@ struct vpmu_msr_range {
 	uint32_t base, nr;
 };
 
+#define VPMU_MAX_RANGES 8	/* of any geometry's registers */
+
 /*
  * The registers that the VMM has to route to vpmu_rdmsr() and vpmu_wrmsr(), also those that would
- * only fault. Returns how many ranges there are, of which up to @max are stored: at most 8. Any
- * thread.
+ * only fault. Returns how many ranges there are, at most VPMU_MAX_RANGES, of which up to @max are
+ * stored. Any thread.
  */
 VPMU_API unsigned int vpmu_vm_msrs(const struct vpmu_vm *vm, struct vpmu_msr_range *ranges,
 				   unsigned int max);

@@ -233,14 +233,14 @@ static void test_geometry(void **state)
 static void test_foreign(void **state)
 {
 	static const uint32_t msrs[] = { 0xc1, 0xc2, 0x186, 0x187 };
-	struct vpmu_msr_range ranges[8];
+	struct vpmu_msr_range ranges[VPMU_MAX_RANGES];
 	struct build_vpmu b;
 	unsigned int nr, listed = 0;
 
 	(void)state;
 	start(&b, VPMU_AMD_V2, 6, VPMU_DEBUGCTL);
-	nr = vpmu_vm_msrs(b.vm, ranges, 8);
-	assert_in_range(nr, 1, 8);
+	nr = vpmu_vm_msrs(b.vm, ranges, VPMU_MAX_RANGES);
+	assert_in_range(nr, 1, VPMU_MAX_RANGES);
 	for (unsigned int m = 0; m < ARRAY_SIZE(msrs); m++) {
 		for (unsigned int i = 0; i < nr; i++)
 			listed += msrs[m] - ranges[i].base < ranges[i].nr;

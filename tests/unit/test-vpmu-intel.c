@@ -514,13 +514,13 @@ static void test_msrs(void **state)
 {
 	(void)state;
 	for (int model = VPMU_INTEL_V1; model <= VPMU_INTEL_V5; model++) {
-		struct vpmu_msr_range ranges[8];
+		struct vpmu_msr_range ranges[VPMU_MAX_RANGES];
 		struct build_vpmu b;
 		unsigned int nr;
 
 		build_vpmu(&b, model);
-		nr = vpmu_vm_msrs(b.vm, ranges, 8);
-		assert_in_range(nr, 2, 8);
+		nr = vpmu_vm_msrs(b.vm, ranges, VPMU_MAX_RANGES);
+		assert_in_range(nr, 2, VPMU_MAX_RANGES);
 		for (uint32_t msr = 0; msr < 0x1000; msr++) {
 			bool listed = false;
 			uint64_t value;
@@ -542,15 +542,15 @@ static void test_msrs(void **state)
  */
 static void test_foreign(void **state)
 {
-	struct vpmu_msr_range ranges[8];
+	struct vpmu_msr_range ranges[VPMU_MAX_RANGES];
 	struct build_vpmu b;
 	unsigned int nr, listed = 0;
 	uint64_t value;
 
 	(void)state;
 	start(&b, VPMU_INTEL_V5, 8, 0xf, VPMU_FULL_WIDTH | VPMU_DEBUGCTL);
-	nr = vpmu_vm_msrs(b.vm, ranges, 8);
-	assert_in_range(nr, 1, 8);
+	nr = vpmu_vm_msrs(b.vm, ranges, VPMU_MAX_RANGES);
+	assert_in_range(nr, 1, VPMU_MAX_RANGES);
 	for (uint32_t msr = 0xc0010000; msr < 0xc0010008; msr++) {
 		for (unsigned int i = 0; i < nr; i++)
 			listed += msr - ranges[i].base < ranges[i].nr;

@@ -14,8 +14,8 @@
 /* Values that the model takes, in as many registers as there are. */
 static void fill(struct build_vpmu *b, unsigned int seed)
 {
-	struct vpmu_msr_range ranges[8];
-	unsigned int nr = vpmu_vm_msrs(b->vm, ranges, 8);
+	struct vpmu_msr_range ranges[VPMU_MAX_RANGES];
+	unsigned int nr = vpmu_vm_msrs(b->vm, ranges, VPMU_MAX_RANGES);
 
 	for (unsigned int i = 0; i < nr; i++)
 		for (uint32_t j = 0; j < ranges[i].nr; j++) {
@@ -30,8 +30,8 @@ static void fill(struct build_vpmu *b, unsigned int seed)
 
 static void compare(struct build_vpmu *a, struct build_vpmu *b)
 {
-	struct vpmu_msr_range ranges[8];
-	unsigned int nr = vpmu_vm_msrs(a->vm, ranges, 8);
+	struct vpmu_msr_range ranges[VPMU_MAX_RANGES];
+	unsigned int nr = vpmu_vm_msrs(a->vm, ranges, VPMU_MAX_RANGES);
 
 	for (unsigned int i = 0; i < nr; i++)
 		for (uint32_t j = 0; j < ranges[i].nr; j++) {
