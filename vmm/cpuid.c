@@ -17,8 +17,10 @@
 #define HTT (1U << 28)		/* 1.edx */
 
 /*
- * Family, model and stepping. No processor of Intel's family 6 has model 255; AMD's are the 64-bit
- * ones before family 10H, as QEMU's qemu64 is one.
+ * Family, model and stepping. No processor of Intel's family 6 has model 255. AMD's is a K8, of
+ * family 15 (0FH, not 15H), as QEMU's qemu64 is one: Linux' PMU driver knows it, by what all
+ * processors from K7 on have, and adds more for family 15H and from 17H on only
+ * (arch/x86/events/amd/core.c, amd_pmu_event_map() and amd_core_pmu_init()).
  */
 #define SIGNATURE_INTEL 0x000f06f0
 #define SIGNATURE_AMD 0x00060fb1

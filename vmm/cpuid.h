@@ -21,8 +21,8 @@ void cpuid_make(struct kvm_cpuid2 *cpuid, unsigned int id, bool deadline,
 /*
  * Sets it for the vCPU with APIC id @id; each is a package of its own. With the PMU @pmu; NULL:
  * with what KVM says of one. Where that is of another vendor than the host's processor, the
- * guest's is of that vendor, too: by its name, and by a family and model that no driver knows, so
- * that all that is known of the PMU is what CPUID says. Negative errno.
+ * guest's is of that vendor, too: by its name, and by a family and model for which Linux' driver
+ * of the PMU has nothing in particular but what it takes from CPUID. Negative errno.
  */
 int cpuid_set(int kvm_fd, int vcpu_fd, unsigned int id, const struct vpmu_vm *pmu);
 
