@@ -20,6 +20,12 @@ void selfcheck_perf(struct selfcheck *check);
 /* Reading and stopping another process; who we are. */
 void selfcheck_process(struct selfcheck *check);
 
+/*
+ * By what the deferred mode makes the vCPUs of a VM exit whose VMM has the signal @kick_signal for
+ * it, 0: none that is known, if nothing else is asked for; @task_work: capture_has_task_work().
+ */
+void selfcheck_kick(int kick_signal, bool task_work, char *out, size_t size);
+
 /* The first line of file @path without its end, or "" with an errno. */
 int selfcheck_read_line(const char *path, char *out, size_t size);
 

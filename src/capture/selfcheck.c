@@ -110,25 +110,35 @@ void selfcheck_host(struct selfcheck *check, struct vm_host *host, const char *h
 			      host ? "no capture mode works" : host_why);
 }
 
+/* Task work goes before the signal, but only for those that are known to go on after one. */
+void selfcheck_kick(int kick_signal, bool task_work, char *out, size_t size)
+{
+	const char *name = kick_signal > 0 ? sigabbrev_np(kick_signal) : NULL;
+
+	if (!kick_signal)
+		snprintf(out, size, "no kick signal known");
+	else if (task_work)
+		snprintf(out, size, "kicked by task work");
+	else if (name)
+		snprintf(out, size, "kicked by SIG%s", name);
+	else
+		snprintf(out, size, "kicked by SIGRTMIN+%d", kick_signal - SIGRTMIN);
+}
+
 static void check_guest(struct selfcheck *check, struct vm_host *host, const struct vm *vm)
 {
-	const char *kick = vm->kick_signal ? sigabbrev_np(vm->kick_signal) : NULL;
-	char name[VM_NAME_LEN + 8], signal[32] = "no kick signal known";
+	char name[VM_NAME_LEN + 8], kick[32];
 	enum capture_mode mode;
 	const char *why;
 	int err = capture_choose(host, vm, &mode, &why);
 
 	snprintf(name, sizeof(name), "guest.%s", vm->name);
-	if (kick)
-		snprintf(signal, sizeof(signal), "kicked by SIG%s", kick);
-	else if (vm->kick_signal)
-		snprintf(signal, sizeof(signal), "kicked by SIGRTMIN+%d",
-			 vm->kick_signal - SIGRTMIN);
+	selfcheck_kick(vm->kick_signal, capture_has_task_work(host), kick, sizeof(kick));
 	if (err)
 		selfcheck_add(check, name, SELFCHECK_NO, NULL, "%s %d: %s", vm->vmm, vm->pid, why);
 	else
 		selfcheck_add(check, name, SELFCHECK_YES, NULL, "%s %d, %s: %s (%s)", vm->vmm,
-			      vm->pid, signal, capture_mode_name(mode), why);
+			      vm->pid, kick, capture_mode_name(mode), why);
 }
 
 void selfcheck_guests(struct selfcheck *check, struct vm_host *host)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -71,6 +72,27 @@ static void test_lines(void **state)
 	unlink(path);
 	assert_int_equal(selfcheck_read_line(path, text, sizeof(text)), -ENOENT);
 	assert_string_equal(text, "");
+}
+
+static void check_kick(int kick_signal, bool task_work, const char *wanted)
+{
+	char text[32];
+
+	selfcheck_kick(kick_signal, task_work, text, sizeof(text));
+	assert_string_equal(text, wanted);
+}
+
+/* What recording will use: task work where there is any, but not for VMMs that are not known. */
+static void test_kick(void **state)
+{
+	(void)state;
+	check_kick(SIGUSR1, false, "kicked by SIGUSR1");
+	check_kick(SIGRTMIN + 3, false, "kicked by SIGRTMIN+3");
+	check_kick(SIGRTMIN, false, "kicked by SIGRTMIN+0");
+	check_kick(0, false, "no kick signal known");
+	check_kick(SIGUSR1, true, "kicked by task work");
+	check_kick(SIGRTMIN + 3, true, "kicked by task work");
+	check_kick(0, true, "no kick signal known");
 }
 
 static bool clock_opens(void)
@@ -156,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_results, clear),
 		cmocka_unit_test_teardown(test_lines, clear),
+		cmocka_unit_test(test_kick),
 		cmocka_unit_test_teardown(test_perf, clear),
 		cmocka_unit_test_teardown(test_process, clear),
 		cmocka_unit_test_teardown(test_kvm, clear),
