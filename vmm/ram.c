@@ -108,38 +108,30 @@ static bool is_memory(const struct memory *memory, uint64_t gpa, size_t size)
 	return gpa <= memory->size && size <= memory->size - gpa;
 }
 
-int memory_write(const struct memory *memory, uint64_t gpa, const void *data, size_t size)
+/* To @to from the guest's memory; with NULL there to that from @from. */
+static int copy(const struct memory *memory, uint64_t gpa, uint8_t *to, const uint8_t *from,
+		size_t size)
 {
-	const uint8_t *from = data;
-
 	if (!is_memory(memory, gpa, size))
 		return -EFAULT;
-	while (size) {
+	for (size_t done = 0, part; done < size; done += part) {
 		uint8_t *hva;
-		size_t part = piece(memory, gpa, size, &hva);
 
-		memcpy(hva, from, part);
-		gpa += part;
-		from += part;
-		size -= part;
+		part = piece(memory, gpa + done, size - done, &hva);
+		if (to)
+			memcpy(to + done, hva, part);
+		else
+			memcpy(hva, from + done, part);
 	}
 	return 0;
 }
 
+int memory_write(const struct memory *memory, uint64_t gpa, const void *data, size_t size)
+{
+	return copy(memory, gpa, NULL, data, size);
+}
+
 int memory_read(const struct memory *memory, uint64_t gpa, void *data, size_t size)
 {
-	uint8_t *to = data;
-
-	if (!is_memory(memory, gpa, size))
-		return -EFAULT;
-	while (size) {
-		uint8_t *hva;
-		size_t part = piece(memory, gpa, size, &hva);
-
-		memcpy(to, hva, part);
-		gpa += part;
-		to += part;
-		size -= part;
-	}
-	return 0;
+	return copy(memory, gpa, data, NULL, size);
 }
