@@ -80,6 +80,11 @@ def read_samples(path, kallsyms=None):
                             int(header["cpu"] or 0), stop["stop"].split(",")[0] if stop else None)
             sample.marks = stop["stop"].split(", ")[1:] if stop else []
             samples.append(sample)
+            # Where there is no chain, perf puts the address beside the event.
+            frame = FRAME.match(" " + header["rest"])
+            if frame:
+                sample.frames.append((address_of(frame), frame["sym"], frame["dso"]))
+                sample.offsets.append(int(frame["off"], 16) if frame["off"] else None)
     return samples
 
 
