@@ -13,8 +13,12 @@ fail() {
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
+# Parameters of modules are on the command line, NAME.PARAMETER=VALUE, as modprobe takes them.
 for module in /modules/*; do
-	insmod "$module" || fail "cannot load $module"
+	name=$(basename "$module" .ko | sed 's/^[0-9]*-//; s/-/_/g')
+	# shellcheck disable=SC2046 # words
+	insmod "$module" $(tr ' ' '\n' </proc/cmdline | sed -n "s/^$name\.//p") ||
+		fail "cannot load $module"
 done
 
 mkdir -p /lower /arch /overlay /new
