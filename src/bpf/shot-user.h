@@ -405,13 +405,14 @@ SHOT_FN int shot_walk_frames(struct shot *shot)
 /*
  * While the guest switches tasks, the tables of the next one are loaded already and the current
  * task is still the one before (context_switch(), kernel/sched/core.c). Its user stack is then
- * found by way of its own tables, whose kernel half is the same.
+ * found by way of its own tables, whose kernel half is the same. Where it is not known which memory
+ * is loaded, of i386's kernels, the tables tell.
  */
 SHOT_FN int shot_use_task_root(struct shot *shot)
 {
 	const struct shot_vm *vm;
 	const struct shot_view *view;
-	u64 pgd;
+	u64 pgd, root;
 	int stop;
 
 	if (!shot)
@@ -419,9 +420,12 @@ SHOT_FN int shot_use_task_root(struct shot *shot)
 	vm = shot_vm(shot);
 	if (!vm || !vm->guest.mm_pgd_offset || !(shot->wire.flags & WIRE_F_TASK))
 		return 0;
-	stop = shot_read_pointer(shot, shot->percpu + vm->guest.loaded_mm_offset, SHOT_VIEW_KERNEL);
-	if (stop || shot->value == shot->wire.task.mm)
-		return stop;
+	if (vm->guest.loaded_mm_offset) {
+		stop = shot_read_pointer(shot, shot->percpu + vm->guest.loaded_mm_offset,
+					 SHOT_VIEW_KERNEL);
+		if (stop || shot->value == shot->wire.task.mm)
+			return stop;
+	}
 	stop = shot_read_pointer(shot, shot->wire.task.mm + vm->guest.mm_pgd_offset,
 				 SHOT_VIEW_KERNEL);
 	if (stop)
@@ -431,8 +435,11 @@ SHOT_FN int shot_use_task_root(struct shot *shot)
 	if (stop)
 		return stop;
 	view = &shot->views[SHOT_VIEW_KERNEL];
-	shot->wire.user_root = (view->walk.gpa + (pgd - view->walk.gva)) & ~(SHOT_PAGE - 1ULL);
-	shot_set_root(shot, shot->wire.user_root);
+	root = mmu_root_x86(shot->space.mode, view->walk.gpa + (pgd - view->walk.gva));
+	if (root == shot->space.root)
+		return 0;
+	shot->wire.user_root = root;
+	shot_set_root(shot, root);
 	return 0;
 }
 

@@ -581,9 +581,9 @@ void guest_capture_config(const struct guest *guest, struct wire_guest *ret)
 	    !percpu_offset(guest, PLACE_CURRENT_TASK, &config.current_task_offset))
 		return;
 	percpu_offset(guest, PLACE_IRQ_STACK, &config.irq_stack_offset);
-	/* arm64 does not need the latter. */
+	/* arm64 does not need the latter, and i386's is not known. */
 	if (layout->mm_pgd != LAYOUT_NONE &&
-	    (guest->space.arch == VCPU_ARCH_ARM64 ||
+	    (guest->space.arch == VCPU_ARCH_ARM64 || guest->build->word == sizeof(u32) ||
 	     percpu_offset(guest, PLACE_LOADED_MM, &config.loaded_mm_offset)))
 		config.mm_pgd_offset = layout->mm_pgd;
 	config.pt_regs_size = layout->pt_regs_size;

@@ -532,6 +532,7 @@ void kernel_build_set_i386(struct kernel_build *build, u64 start, const struct l
 	layout->task_stack = found->task_stack;
 	layout->task_flags = found->task_flags;
 	layout->task_mm = found->task_mm;
+	layout->mm_pgd = found->mm_pgd;
 	layout->task_pid = found->task_pid;
 	layout->task_tgid = found->task_tgid;
 	layout->task_comm = found->task_comm;

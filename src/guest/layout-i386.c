@@ -15,6 +15,7 @@
 #define TASK_SPAN 4096U			/* a struct task_struct has less before its name */
 #define STACK_MAX_OFFSET 128U		/* it is near the start, behind struct thread_info */
 #define COMM_SIZE 16U
+#define MM_SPAN 256U			/* the address of the page table is near the start, too */
 #define NR_VARIABLES 4096U		/* per-CPU variables that code loads; a power of two */
 #define NR_TRIES 16U			/* of them that may be the current task */
 
@@ -283,6 +284,39 @@ static bool is_kthread(const struct search *s, int task, u32 i)
 	return s->bytes[task][i] & PF_KTHREAD;
 }
 
+/*
+ * Whether a page table is at @table: its entry for the kernel's first addresses, which all tables
+ * have in common, is that of the table in use. Bits that processors set are not compared.
+ */
+static bool is_page_table(const struct search *s, u32 table)
+{
+	bool pae = mmu_root_x86(s->space->mode, 0x20);	/* tables of 32 bytes have such addresses */
+	u32 size = pae ? 32 : 4096, offset = size / 4 * 3;
+	u64 entry = 0, used = 0;
+
+	return is_kernel(table) && table % size == 0 &&
+	       !read_at(s, extend(table + offset), &entry, pae ? 8 : 4) &&
+	       !mem_read(s->mem, GPA(s->space->root + offset), &used, pae ? 8 : 4) &&
+	       entry & 1 && !((entry ^ used) & ~0xffeULL);
+}
+
+/* Where in the struct mm_struct at @mm its page table's address is. */
+static u32 find_pgd(const struct search *s, u32 mm)
+{
+	u32 words[MM_SPAN / sizeof(u32)], found = LAYOUT_NONE;
+
+	if (read_at(s, extend(mm), words, sizeof(words)))
+		return LAYOUT_NONE;
+	for (u32 i = 0; i < ARRAY_SIZE(words); i++) {
+		if (!is_page_table(s, words[i]))
+			continue;
+		if (found != LAYOUT_NONE)
+			return LAYOUT_NONE;
+		found = i * sizeof(u32);
+	}
+	return found;
+}
+
 /* Offsets by what the current task's stack and all others have in common. */
 static int find_members(const struct search *s, struct layout_i386 *found)
 {
@@ -297,6 +331,7 @@ static int find_members(const struct search *s, struct layout_i386 *found)
 	found->task_mm = found->task_comm - mm;
 	found->task_pid = found->task_comm - pid;
 	found->task_tgid = found->task_pid + sizeof(u32);
+	found->mm_pgd = find_pgd(s, s->bytes[INIT][(TASK_SPAN - mm) / sizeof(u32)]);
 	found->task_flags = LAYOUT_NONE;
 	if (is_kthread(s, KTHREADD, flags) && !is_kthread(s, INIT, flags))
 		found->task_flags = found->task_stack + 2 * sizeof(u32);

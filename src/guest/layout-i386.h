@@ -9,7 +9,8 @@
  *  - the first task is called "swapper", is in the kernel's own data, and heads a list: of process
  *    1, of process 2, which is always "kthreadd", and of all others. What is 0, 1 and 2 in these
  *    three, twice in a row, is pid and tgid; what kthreadd has not and 1 has twice in a row is
- *    mm and active_mm.
+ *    mm and active_mm;
+ *  - in process 1's mm there is the address of its page table, whose upper half is the one in use.
  *
  * The order in which these members come is relied on to a degree: "swapper" is behind all of them.
  */
@@ -23,10 +24,11 @@
 /* THREAD_SIZE, arch/x86/include/asm/page_32_types.h. */
 #define LAYOUT_I386_THREAD_SIZE 8192
 
-/* What was found. Offsets in struct task_struct. */
+/* What was found. Offsets in struct task_struct, the last one in struct mm_struct. */
 struct layout_i386 {
 	u64 current_task;	/* address; the per-CPU segment's base is added to it */
 	u32 task_stack, task_flags, task_mm, task_pid, task_tgid, task_comm;
+	u32 mm_pgd;		/* LAYOUT_NONE: not found */
 };
 
 /*

@@ -150,12 +150,12 @@ struct wire_guest {
 	u32 thread_size;		/* bytes of a kernel stack, a power of two */
 	u32 irq_stack_size;
 	u32 pt_regs_top;		/* from the kernel stack's end to the user pt_regs' end */
-	u32 mm_pgd_offset;		/* 0: this and loaded_mm_offset are not known */
+	u32 mm_pgd_offset;		/* 0: not known */
 	u32 task_alt_stack_offset;	/* sas_ss_sp, sas_ss_size; 0: not known */
 	u32 pt_regs_size;		/* arm64: of the user pt_regs; 0: not known */
 	s64 current_task_offset;	/* per-CPU current_task; arm64: __entry_task */
 	s64 irq_stack_offset;		/* per-CPU hardirq_stack_ptr, see below; 0: unknown */
-	s64 loaded_mm_offset;		/* per-CPU cpu_tlbstate.loaded_mm */
+	s64 loaded_mm_offset;		/* per-CPU cpu_tlbstate.loaded_mm; 0: not known */
 	u64 kernel_start;		/* of the kernel's half of the address space */
 	u32 word;			/* bytes of a long in the kernel: 8, or 4 of i386 */
 	u32 pad;

@@ -15,6 +15,7 @@
 #define STACK_END_MAGIC 0x57ac6e9dU
 
 #define CANARY_LOADS 0x100	/* in the image */
+#define MEMORY 0xc1500000U	/* one struct mm_struct behind the other */
 
 const u32 build_i386_tasks[BUILD_I386_TASKS] = {
 	BUILD_I386_DATA + 0x1000, 0xc1300000, 0xc1302000, 0xc1304000,
@@ -49,6 +50,8 @@ static void map_all(struct build_i386 *g)
 	map(g, BUILD_I386_TEXT, BUILD_I386_TEXT_SIZE, MMU_EXEC);
 	map(g, BUILD_I386_DATA, BUILD_I386_DATA_SIZE, MMU_WRITE);
 	map(g, BUILD_I386_PERCPU + BUILD_I386_DATA, MEM_FAKE_PAGE, MMU_WRITE);
+	map(g, MEMORY, MEM_FAKE_PAGE, MMU_WRITE);
+	map(g, OFFSET + TABLES, MEM_FAKE_PAGE, MMU_WRITE);
 	for (u32 i = 0; i < BUILD_I386_TASKS; i++) {
 		if (i)
 			map(g, build_i386_tasks[i] - 0x1000, 0x2000, MMU_WRITE);
@@ -72,7 +75,7 @@ static void put_task(struct build_i386 *g, unsigned int i, const char *comm)
 	unsigned int nr = BUILD_I386_TASKS;
 	u32 task = build_i386_tasks[i], stack = BUILD_I386_STACKS + i * LAYOUT_I386_THREAD_SIZE;
 	u32 next = build_i386_tasks[(i + 1) % nr], last = build_i386_tasks[(i + nr - 1) % nr];
-	u32 mm = i % 2 ? 0xc1500000 + i * 64 : 0;
+	u32 mm = i % 2 ? MEMORY + i * 1024 : 0;
 
 	build_i386_put(g, task + BUILD_I386_STACK, stack);
 	build_i386_put(g, stack, STACK_END_MAGIC);
@@ -82,6 +85,8 @@ static void put_task(struct build_i386 *g, unsigned int i, const char *comm)
 	build_i386_put(g, task + BUILD_I386_LIST + 4, last + BUILD_I386_LIST);
 	build_i386_put(g, task + BUILD_I386_MM, mm);
 	build_i386_put(g, task + BUILD_I386_MM + 4, mm);
+	if (mm)
+		build_i386_put(g, mm + BUILD_I386_MM_PGD, OFFSET + g->pages.root);
 	build_i386_put(g, task + BUILD_I386_PID, i);
 	build_i386_put(g, task + BUILD_I386_PID + 4, i);
 	build_i386_poke(g, task + BUILD_I386_COMM, comm, strlen(comm) + 1);

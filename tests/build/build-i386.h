@@ -39,6 +39,7 @@
 #define BUILD_I386_MM 1012U
 #define BUILD_I386_PID 1112U
 #define BUILD_I386_COMM 1416U
+#define BUILD_I386_MM_PGD 36U	/* in the memory of one that has some */
 
 #define BUILD_I386_TASKS 4U	/* swapper, init, kthreadd and a program, which runs */
 extern const u32 build_i386_tasks[BUILD_I386_TASKS];

@@ -73,6 +73,8 @@ static void check_config(const struct fixture *f)
 	assert_int_equal(config.task_pid_offset, BUILD_I386_PID);
 	assert_int_equal(config.task_tgid_offset, BUILD_I386_PID + 4);
 	assert_int_equal(config.task_comm_offset, BUILD_I386_COMM);
+	assert_int_equal(config.mm_pgd_offset, BUILD_I386_MM_PGD);
+	assert_int_equal(config.loaded_mm_offset, 0);
 	assert_int_equal(config.thread_size, 8192);
 	assert_int_equal(config.kernel_start, 0xffffffffc0000000);
 }

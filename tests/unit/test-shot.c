@@ -172,6 +172,23 @@ static void test_switched_mm(void **state)
 	assert_int_equal(sample.wire->user_root, 0);
 }
 
+/* Where it is not known which memory is loaded, by the tables. */
+static void test_switched_tables(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	build.vm.guest.loaded_mm_offset = 0;
+	build_shot_enter_kernel(&build, BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES - 0x200);
+	sample = take();
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	assert_int_equal(sample.wire->user_root, 0);
+	assert_int_equal(build_shot_switch_mm(&build), 0);
+	sample = take();
+	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
+	assert_int_equal(sample.wire->user_root, build.pt.root);
+}
+
 /* execve() clears the registers when the old stack is gone already. */
 static void test_cleared_registers(void **state)
 {
@@ -1234,6 +1251,7 @@ int main(void)
 		TEST(task_fault),      TEST(page_table_isolation), TEST(changed),
 		TEST(accessed),	       TEST(many_slots),	TEST(large_page),
 		TEST(no_walk),	       TEST(every_failure),	TEST(switched_mm),
+		TEST(switched_tables),
 		TEST(cleared_registers), TEST(exec),
 		TEST(switched_stack),	TEST(switched_to_kthread),
 	};
