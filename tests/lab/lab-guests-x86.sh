@@ -15,10 +15,10 @@ keep=${X86_KEEP:-$TMPDIR/x86}
 record_guest() {
 	label=$1
 	out=$keep/$1
-	cpu=$2
+	host_options=$2
 	shift 2
-	# shellcheck disable=SC2086 # an option and its value, or nothing
-	recorded x86.data --kernel 6.12 --timeout 300 $cpu -- \
+	# shellcheck disable=SC2086 # options and their values, or nothing
+	recorded x86.data --kernel 6.12 --timeout 300 $host_options -- \
 		"$SRC/tests/lab/guests-x86-host" "$@" || return
 	same "$label: record ends well" 0 "$(cat "$out/status")"
 	cat "$out/said"
@@ -78,7 +78,11 @@ for guest in ${X86_GUESTS:-compat libc pti pti-6.12 la57 686-pae 686}; do
 	686*)
 		if "$SRC/lab/lab" kernel "$guest" >"$TMPDIR/fetched" 2>&1; then
 			unruled='.*-nofp?'	# a name has 15 characters
-			check_guest "i386, $guest" "" 32 --kernel "$guest"
+			host=''
+			# With nested paging the emulator sets the accessed bit in the table that a
+			# PAE guest's CR3 points at. No processor does, and KVM refuses such a table.
+			[ "$guest" = 686 ] || host='--append kvm_amd.npt=0'
+			check_guest "i386, $guest" "$host" 32 --kernel "$guest"
 		else
 			skip "i386, $guest" "$(tail -n 1 "$TMPDIR/fetched")"
 		fi
