@@ -12,6 +12,11 @@ static const struct vpmu_backend_ops *backend_ops(const struct vpmu *vpmu)
 	return vpmu->vm->options.backend.ops;
 }
 
+static enum vpmu_policy policy_of(const struct vpmu *vpmu)
+{
+	return atomic_load(&vpmu->vm->policy);
+}
+
 static struct vpmu_report make_report(const struct vpmu *vpmu, unsigned int n,
 				      enum vpmu_report_kind kind, int err)
 {
@@ -198,7 +203,7 @@ static void take_turns(struct vpmu *vpmu, unsigned int n, int why)
 
 static int start_event(struct vpmu *vpmu, unsigned int n)
 {
-	bool turns = vpmu->turns && atomic_load(&vpmu->vm->policy) == VPMU_POLICY_MULTIPLEX;
+	bool turns = vpmu->turns && policy_of(vpmu) == VPMU_POLICY_MULTIPLEX;
 
 	if (vpmu->slots[n].state != SLOT_CLOSED) {
 		if (vpmu->slots[n].pinned != turns && !continue_event(vpmu, n))
@@ -212,7 +217,7 @@ static int start_event(struct vpmu *vpmu, unsigned int n)
 static int contend(struct vpmu *vpmu, unsigned int n, int err)
 {
 	vpmu_close(vpmu, n);
-	switch (atomic_load(&vpmu->vm->policy)) {
+	switch (policy_of(vpmu)) {
 	case VPMU_POLICY_MULTIPLEX:
 		take_turns(vpmu, n, err);
 		return 0;
@@ -290,7 +295,7 @@ static int update(struct vpmu *vpmu, unsigned int n)
 	}
 	if (slot->verdict == SLOT_REFUSED)
 		vpmu->entry.refused |= BIT(n);
-	else if (slot->verdict == SLOT_STILL)
+	else if (slot->verdict == SLOT_STILL && policy_of(vpmu) != VPMU_POLICY_FAIL)
 		vpmu->entry.missing |= BIT(n);
 	else
 		return start(vpmu, n);
@@ -308,6 +313,20 @@ static void follow_filter(struct vpmu *vpmu)
 	vpmu->filter_age = vm->filter_age;
 	pthread_mutex_unlock(&vm->lock);
 	vpmu->touched = vm->slots;
+}
+
+/* What an earlier policy left taking turns or standing still, and this one does not allow. */
+static void follow_policy(struct vpmu *vpmu)
+{
+	enum vpmu_policy policy = policy_of(vpmu);
+	uint64_t turns = policy != VPMU_POLICY_MULTIPLEX ? vpmu->turns : 0;
+	uint64_t missing = policy == VPMU_POLICY_FAIL ? vpmu->entry.missing : 0;
+
+	if (likely(!(turns | missing)))
+		return;
+	FOR_EACH_SLOT(n, turns)
+		vpmu_close(vpmu, n);
+	vpmu->touched |= turns | missing;
 }
 
 /* Only what has been seen on a counter counts: an event that opens well may have none. */
@@ -337,6 +356,7 @@ int vpmu_enter(struct vpmu *vpmu, struct vpmu_entry *ret)
 	if (vpmu->entered)
 		return -EINVAL;
 	follow_filter(vpmu);
+	follow_policy(vpmu);
 	touched = vpmu->touched;
 	vpmu->touched = 0;
 	FOR_EACH_SLOT(n, touched)

@@ -356,6 +356,56 @@ static void test_evict_retry(void **state)
 	build_vpmu_deinit(&b);
 }
 
+/* What stands still is missing for a policy that is stricter, also if it was off meanwhile. */
+static void test_evict_then_fail(void **state)
+{
+	struct build_vpmu b;
+
+	(void)state;
+	for (unsigned int off = 0; off < 2; off++) {
+		start(&b, 0, VPMU_POLICY_EVICT, 0);
+		wr(&b, SELECT, CYCLES);
+		assert_int_equal(enter(&b, 0).missing, 1);
+		vpmu_exit(b.vpmu, NULL);
+		if (off) {
+			wr(&b, CONTROL, 0);
+			assert_int_equal(enter(&b, 0).missing, 0);
+			vpmu_exit(b.vpmu, NULL);
+			wr(&b, CONTROL, 1);
+		}
+		vpmu_vm_set_policy(b.vm, VPMU_POLICY_FAIL);
+		assert_int_equal(enter(&b, -EBUSY).missing, 1);
+		assert_int_equal(b.reports[1].kind, VPMU_REPORT_BUSY);
+		vpmu_sim_set_counters(b.sim, 1);
+		assert_int_equal(enter(&b, 0).counting, 1);
+		vpmu_exit(b.vpmu, NULL);
+		build_vpmu_deinit(&b);
+	}
+}
+
+/* One that took turns, and was off while others came under another policy, does not starve. */
+static void test_multiplex_again(void **state)
+{
+	struct build_vpmu b;
+
+	(void)state;
+	start(&b, 1, VPMU_POLICY_MULTIPLEX, 0);
+	wr(&b, SELECT, CYCLES);
+	wr(&b, SELECT + 1, CYCLES);
+	build_vpmu_run(&b, VPMU_EVENT_CYCLES, 1000);
+	wr(&b, CONTROL, 0);
+	build_vpmu_run(&b, VPMU_EVENT_CYCLES, 1000);
+	vpmu_vm_set_policy(b.vm, VPMU_POLICY_FAIL);
+	wr(&b, CONTROL, 2);
+	build_vpmu_run(&b, VPMU_EVENT_CYCLES, 1000);
+	vpmu_vm_set_policy(b.vm, VPMU_POLICY_MULTIPLEX);
+	wr(&b, CONTROL, 3);
+	build_vpmu_run(&b, VPMU_EVENT_CYCLES, 1000);
+	assert_int_equal(rd(&b, PMC), 2000);
+	assert_int_equal(rd(&b, PMC + 1), 3000);
+	build_vpmu_deinit(&b);
+}
+
 /* The host takes a counter while the guest runs: seen at exit, then the policy's. */
 static void test_lost(void **state)
 {
@@ -682,6 +732,8 @@ int main(void)
 		cmocka_unit_test(test_multiplex_limit),
 		cmocka_unit_test(test_evict),
 		cmocka_unit_test(test_evict_retry),
+		cmocka_unit_test(test_evict_then_fail),
+		cmocka_unit_test(test_multiplex_again),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_taken_outside),
 		cmocka_unit_test(test_refused),
