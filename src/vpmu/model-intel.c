@@ -25,6 +25,9 @@
 #define FIXED_ANY 4U
 #define FIXED_PMI 8U
 #define RDPMC_FIXED (1U << 30)
+/* IA32_PMCx and IA32_PERFEVTSELx go to 9 (SDM vol. 4); CDH to CFH are other registers. */
+#define MAX_GP 10
+#define NR_P6 2U
 
 static const struct vpmu_geometry *geometry_of(const struct vpmu *vpmu)
 {
@@ -296,7 +299,7 @@ static int check(const struct vpmu_geometry *geometry)
 	bool v1 = geometry->model == VPMU_INTEL_V1;
 	unsigned int fixed = geometry->fixed_mask;
 
-	if (geometry->nr_gp < 1 || geometry->nr_gp > VPMU_MAX_GP ||
+	if (geometry->nr_gp < 1 || geometry->nr_gp > MAX_GP ||
 	    !width_valid(geometry->gp_width) || geometry->arch_events >> VPMU_EVENT_REF_TSC ||
 	    (geometry->flags & ~(VPMU_FULL_WIDTH | VPMU_DEBUGCTL)))
 		return -EINVAL;
@@ -316,8 +319,9 @@ static unsigned int msrs(const struct vpmu_geometry *geometry,
 	unsigned int nr_fixed = geometry->fixed_mask ?
 				32 - (unsigned int)__builtin_clz(geometry->fixed_mask) : 0;
 	const struct vpmu_msr_range all[] = {
-		{ MSR_PMC, geometry->nr_gp },
-		{ MSR_SELECT, geometry->nr_gp },
+		/* The first two KVM reads as 0 also where there is only one. */
+		{ MSR_PMC, MAX(geometry->nr_gp, NR_P6) },
+		{ MSR_SELECT, MAX(geometry->nr_gp, NR_P6) },
 		{ MSR_FIXED, nr_fixed },
 		{ MSR_CAPABILITIES, full ? 1 : 0 },
 		{ MSR_A_PMC, full ? geometry->nr_gp : 0 },

@@ -74,7 +74,8 @@ enum {
 struct vpmu_geometry {
 	enum vpmu_model model;
 	unsigned int flags;		/* VPMU_FULL_WIDTH … */
-	unsigned int nr_gp;		/* general counters; AMD: 4, 6, 6 to 15 by model */
+	/* general counters; Intel: 1 to 10, AMD: 4, 6, 6 to 15 by model */
+	unsigned int nr_gp;
 	unsigned int gp_width;		/* bits, 32 to 48; AMD: 48 */
 	/* fixed counters, one bit each; before version 5 without gaps */
 	unsigned int fixed_mask;

@@ -488,7 +488,8 @@ static void test_geometry(void **state)
 	} cases[] = {
 		{ { VPMU_INTEL_V2, 0, 4, 48, 7, 48, 0x7f }, 0 },
 		{ { VPMU_INTEL_V2, 0, 0, 48, 7, 48, 0x7f }, -EINVAL },
-		{ { VPMU_INTEL_V2, 0, 17, 48, 7, 48, 0x7f }, -EINVAL },
+		{ { VPMU_INTEL_V2, 0, 10, 48, 7, 48, 0x7f }, 0 },
+		{ { VPMU_INTEL_V2, 0, 11, 48, 7, 48, 0x7f }, -EINVAL },
 		{ { VPMU_INTEL_V2, 0, 4, 31, 7, 48, 0x7f }, -EINVAL },
 		{ { VPMU_INTEL_V2, 0, 4, 49, 7, 48, 0x7f }, -EINVAL },
 		{ { VPMU_INTEL_V2, 0, 4, 48, 7, 0, 0x7f }, -EINVAL },
@@ -561,6 +562,37 @@ static void test_foreign(void **state)
 	build_vpmu_deinit(&b);
 }
 
+static bool is_listed(const struct build_vpmu *b, uint32_t msr)
+{
+	struct vpmu_msr_range ranges[VPMU_MAX_RANGES];
+	unsigned int nr = vpmu_vm_msrs(b->vm, ranges, VPMU_MAX_RANGES);
+
+	for (unsigned int i = 0; i < nr; i++)
+		if (msr - ranges[i].base < ranges[i].nr)
+			return true;
+	return false;
+}
+
+/* So would KVM the second counter where there is one; what follows the last stays KVM's. */
+static void test_second(void **state)
+{
+	struct build_vpmu b;
+
+	(void)state;
+	for (unsigned int nr = 1; nr <= 10; nr++) {
+		start(&b, VPMU_INTEL_V1, nr, 0, 0);
+		for (unsigned int i = 0; i < 16; i++) {
+			assert_int_equal(is_listed(&b, PMC + i), i < 2 || i < nr);
+			assert_int_equal(is_listed(&b, SELECT + i), i < 2 || i < nr);
+		}
+		if (nr == 1) {
+			not_there(&b, PMC + 1);
+			not_there(&b, SELECT + 1);
+		}
+		build_vpmu_deinit(&b);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -582,6 +614,7 @@ int main(void)
 		cmocka_unit_test(test_geometry),
 		cmocka_unit_test(test_msrs),
 		cmocka_unit_test(test_foreign),
+		cmocka_unit_test(test_second),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
