@@ -69,33 +69,44 @@ static bool set_perfmon(const struct vpmu_geometry *geometry, uint32_t regs[4])
 		   (v5 ? ANY_DEPRECATED : 0));
 }
 
+/* What no model has, whoever made the host's processor. */
+static bool take_out(uint32_t leaf, uint32_t subleaf, uint32_t regs[4])
+{
+	switch (leaf) {
+	case 7:
+		if (subleaf == 1)
+			return clear(regs, EAX, PERFMON_EXT);
+		return !subleaf && (clear(regs, EBX, PT) | clear(regs, EDX, ARCH_LBR));
+	case 0x14:	/* PT */
+	case 0x1c:	/* LBR */
+	case 0x23:	/* what follows 0AH */
+	case 0x8000001b:	/* IBS */
+		return set(regs, 0, 0, 0, 0);
+	}
+	return false;
+}
+
+static bool set_core(uint32_t regs[4], bool core)
+{
+	uint32_t ecx = regs[ECX] & ~(IBS | PERFCTR_CORE | PERFCTR_NB | PERF_TSC | PERFCTR_LLC);
+
+	return set(regs, regs[EAX], regs[EBX], ecx | (core ? PERFCTR_CORE : 0), regs[EDX]);
+}
+
 bool cpuid_intel(const struct vpmu_geometry *geometry, uint32_t leaf, uint32_t subleaf,
 		 uint32_t regs[4])
 {
 	switch (leaf) {
 	case 1:
 		return set_features(regs, geometry->flags & VPMU_FULL_WIDTH);
-	case 7:
-		if (subleaf == 1)
-			return clear(regs, EAX, PERFMON_EXT);
-		return !subleaf && (clear(regs, EBX, PT) | clear(regs, EDX, ARCH_LBR));
 	case 0xa:
 		return set_perfmon(geometry, regs);
-	case 0x14:	/* PT */
-	case 0x1c:	/* LBR */
-	case 0x23:	/* what follows 0AH */
+	case 0x80000001:
+		return set_core(regs, false);
+	case 0x80000022:
 		return set(regs, 0, 0, 0, 0);
 	}
-	return false;
-}
-
-static bool set_core(const struct vpmu_geometry *geometry, uint32_t regs[4])
-{
-	uint32_t ecx = regs[ECX] & ~(IBS | PERFCTR_CORE | PERFCTR_NB | PERF_TSC | PERFCTR_LLC);
-
-	if (geometry->model != VPMU_AMD_K7)
-		ecx |= PERFCTR_CORE;
-	return set(regs, regs[EAX], regs[EBX], ecx, regs[EDX]);
+	return take_out(leaf, subleaf, regs);
 }
 
 bool cpuid_amd(const struct vpmu_geometry *geometry, uint32_t leaf, uint32_t subleaf,
@@ -103,18 +114,17 @@ bool cpuid_amd(const struct vpmu_geometry *geometry, uint32_t leaf, uint32_t sub
 {
 	bool v2 = geometry->model == VPMU_AMD_V2;
 
-	(void)subleaf;
 	switch (leaf) {
 	case 1:
 		return set_features(regs, false);
-	case 0x80000001:
-		return set_core(geometry, regs);
-	case 0x8000001b:	/* IBS */
+	case 0xa:
 		return set(regs, 0, 0, 0, 0);
+	case 0x80000001:
+		return set_core(regs, geometry->model != VPMU_AMD_K7);
 	case 0x80000022:
 		return set(regs, !v2 ? 0 : PERFMON_V2 |
 			   (geometry->flags & VPMU_DEBUGCTL ? LBR_PMC_FREEZE : 0),
 			   v2 ? geometry->nr_gp : 0, 0, 0);
 	}
-	return false;
+	return take_out(leaf, subleaf, regs);
 }

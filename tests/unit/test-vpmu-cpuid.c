@@ -40,6 +40,8 @@ static void check(const struct vpmu_geometry *geometry, uint32_t leaf, uint32_t 
 #define REGS(...) ((const uint32_t[4]){ __VA_ARGS__ })
 #define ALL REGS(~0U, ~0U, ~0U, ~0U)
 #define ZERO REGS(0, 0, 0, 0)
+/* 8000_0001H:ECX: IBS and the counters of core, northbridge, time and cache. */
+#define AMD_PERFORMANCE (1U << 10 | 1U << 23 | 1U << 24 | 1U << 27 | 1U << 28)
 
 static void test_leaf_a(void **state)
 {
@@ -74,7 +76,11 @@ static void test_intel(void **state)
 	check(&full, 0x1c, 0, ALL, ZERO);
 	check(&full, 0x23, 0, ALL, ZERO);
 	check(&full, 0xb, 0, ALL, ALL);
-	check(&full, 0x80000022, 0, ALL, ALL);
+	/* The host may be AMD's. */
+	check(&full, 0x80000001, 0, ALL, REGS(~0U, ~0U, ~AMD_PERFORMANCE, ~0U));
+	check(&full, 0x8000001b, 0, ALL, ZERO);
+	check(&full, 0x80000022, 0, ALL, ZERO);
+	check(&full, 0x80000008, 0, ALL, ALL);
 }
 
 static void test_amd(void **state)
@@ -83,7 +89,7 @@ static void test_amd(void **state)
 	static const struct vpmu_geometry core = { VPMU_AMD_CORE, 0, 6, 48, 0, 0, 0 };
 	static const struct vpmu_geometry v2 = { VPMU_AMD_V2, 0, 6, 48, 0, 0, 0 };
 	static const struct vpmu_geometry freezes = { VPMU_AMD_V2, VPMU_DEBUGCTL, 8, 48, 0, 0, 0 };
-	const uint32_t all = 1U << 10 | 1U << 23 | 1U << 24 | 1U << 27 | 1U << 28;
+	const uint32_t all = AMD_PERFORMANCE;
 
 	(void)state;
 	check(&k7, 0x80000001, 0, ALL, REGS(~0U, ~0U, ~all, ~0U));
@@ -93,7 +99,14 @@ static void test_amd(void **state)
 	check(&v2, 0x80000022, 0, ALL, REGS(1, 6, 0, 0));
 	check(&freezes, 0x80000022, 0, ALL, REGS(5, 8, 0, 0));
 	check(&v2, 0x8000001b, 0, ALL, ZERO);
-	check(&v2, 0xa, 0, ALL, ALL);
+	/* The host may be Intel's. */
+	check(&v2, 0xa, 0, ALL, ZERO);
+	check(&v2, 7, 0, ALL, REGS(~0U, ~(1U << 25), ~0U, ~(1U << 19)));
+	check(&v2, 7, 1, ALL, REGS(~(1U << 8), ~0U, ~0U, ~0U));
+	check(&v2, 0x14, 1, ALL, ZERO);
+	check(&v2, 0x1c, 0, ALL, ZERO);
+	check(&v2, 0x23, 0, ALL, ZERO);
+	check(&v2, 0xb, 0, ALL, ALL);
 	check(&v2, 1, 0, ALL, REGS(~0U, ~0U, ~0x8014U, ~0x200000U));
 }
 
