@@ -130,6 +130,19 @@ static void print_table_line(const struct printer *p, const struct stat_line *li
 	putc('\n', p->out);
 }
 
+/* A character of the separator does not end a field of text: perf's events have "," and ":". */
+static char in_field(const char *separator, char c)
+{
+	return strchr(separator, c) ? '_' : c;
+}
+
+static void print_field(const struct printer *p, const char *text)
+{
+	for (; *text; text++)
+		putc(in_field(p->style->separator, *text), p->out);
+	fputs(p->style->separator, p->out);
+}
+
 /* TIME or "summary",GUEST,VCPU,VALUE,UNIT,EVENT,RUNTIME,SHARE,METRIC,METRIC UNIT */
 static void print_csv_figure(const struct printer *p, const struct stat_line *line,
 			     const struct stat_figure *figure)
@@ -137,21 +150,28 @@ static void print_csv_figure(const struct printer *p, const struct stat_line *li
 	const char *sep = p->style->separator;
 	char value[FIGURE_LEN];
 
-	plain_text(figure, value);
 	if (p->style->interval)
 		fprintf(p->out, "%.9f%s", p->seconds, sep);
 	else if (p->style->summary)
-		fprintf(p->out, "summary%s", sep);
-	fprintf(p->out, "%s%s", p->label, sep);
+		print_field(p, "summary");
+	print_field(p, p->label);
 	if (p->style->per_vcpu)
 		fprintf(p->out, "%lld%s", (long long)p->row->vcpu, sep);
-	fprintf(p->out, "%s%s%s%s%s%s%llu%s%.2f%s", value, sep, figure->is_time ? "msec" : "", sep,
-		figure->name, sep, (unsigned long long)figure->runtime, sep, figure->share, sep);
-	if (figure->has_metric)
-		fprintf(p->out, "%.*f%s%s\n", line->metric_digits, figure->metric, sep,
-			line->metric_unit);
+	plain_text(figure, value);
+	if (figure->state == STAT_FIGURE_THERE)
+		fprintf(p->out, "%s%s", value, sep);
 	else
-		fprintf(p->out, "%s\n", sep);
+		print_field(p, value);
+	print_field(p, figure->is_time ? "msec" : "");
+	print_field(p, figure->name);
+	fprintf(p->out, "%llu%s%.2f%s", (unsigned long long)figure->runtime, sep, figure->share,
+		sep);
+	if (figure->has_metric)
+		fprintf(p->out, "%.*f", line->metric_digits, figure->metric);
+	fputs(sep, p->out);
+	for (const char *unit = figure->has_metric ? line->metric_unit : ""; *unit; unit++)
+		putc(in_field(sep, *unit), p->out);
+	putc('\n', p->out);
 }
 
 static int print_json_figure(const struct printer *p, const struct stat_line *line,
@@ -206,15 +226,12 @@ static int print_line(const struct printer *p, const struct stat_line *line)
 	return err;
 }
 
-/* The guest's name is its user's text; in a field it must not end the field. */
+/* The guest's name is its user's text. */
 static void set_label(struct printer *p)
 {
 	size_t room = sizeof(p->label) - 16;
 	size_t len = escape_terminal(p->row->name, p->label, room);
 
-	for (size_t i = 0; p->style->separator && i < len; i++)
-		if (strchr(p->style->separator, p->label[i]))
-			p->label[i] = '_';
 	if (!p->style->separator && p->style->per_vcpu)
 		snprintf(p->label + len, sizeof(p->label) - len, "/%lld", (long long)p->row->vcpu);
 }

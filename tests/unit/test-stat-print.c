@@ -194,6 +194,28 @@ static void test_csv(void **state)
 	check((struct stat_style){ .separator = ";", .interval = true }, csv);
 }
 
+/* Whatever the separator, each line has as many fields; only texts may have some of it. */
+static void test_csv_fields(void **state)
+{
+	static const char separators[] = ",:/; =";
+
+	(void)state;
+	for (const char *at = separators; *at; at++) {
+		const char separator[] = { *at, '\0' };
+		char *text = print((struct stat_style){ .separator = separator }), *save = NULL;
+
+		for (char *line = strtok_r(text, "\n", &save); line;
+		     line = strtok_r(NULL, "\n", &save)) {
+			unsigned int nr = 0;
+
+			for (const char *c = line; *c; c++)
+				nr += *c == *at;
+			assert_int_equal(nr, 7);
+		}
+		free(text);
+	}
+}
+
 /* The sums after intervals have as many fields as these, as with perf. */
 static void test_csv_summary(void **state)
 {
@@ -273,6 +295,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table),
 		cmocka_unit_test(test_csv),
+		cmocka_unit_test(test_csv_fields),
 		cmocka_unit_test(test_csv_summary),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_interval),
