@@ -35,13 +35,16 @@ struct file {
 
 static int map_file(const char *path, struct file *ret)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = 0;
+	/* Without O_NONBLOCK a FIFO would have us wait for its writer. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err = 0;
 	struct stat st;
 
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st))
 		err = -errno;
+	else if (!S_ISREG(st.st_mode))
+		err = S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
 	else if (!st.st_size)
 		err = -ENODATA;
 	if (!err) {
@@ -97,6 +100,13 @@ static int check_kernel(const struct file *kernel, struct setup_header *header, 
 	return 0;
 }
 
+/* It unpacks itself there, which takes more than the file. */
+static bool has_room(const struct memory *memory, const struct setup_header *header)
+{
+	return header->pref_address <= memory->size &&
+	       header->init_size <= memory->size - header->pref_address;
+}
+
 static int load_kernel(const struct memory *memory, const char *path, struct setup_header *header)
 {
 	struct file file = { 0 };
@@ -106,6 +116,8 @@ static int load_kernel(const struct memory *memory, const char *path, struct set
 	if (err)
 		return err;
 	err = check_kernel(&file, header, &offset);
+	if (!err && !has_room(memory, header))
+		err = -ENOMEM;
 	if (!err)
 		err = memory_write(memory, header->pref_address, (uint8_t *)file.data + offset,
 				   file.size - offset);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -135,12 +136,37 @@ static void test_refused(void **state)
 	assert_int_equal(load(NULL, "", &entry), -ENOEXEC);
 	build_image();
 	header()->pref_address = SIZE - CODE_SIZE + 1;
+	header()->init_size = CODE_SIZE - 1;
 	assert_int_equal(file_write_atomic(kernel, image, sizeof(image)), 0);
 	assert_int_equal(load(NULL, "", &entry), -EFAULT);
 	build_image();
-	header()->init_size = SIZE;
+	header()->init_size = SIZE - KERNEL_AT;
 	assert_int_equal(file_write_atomic(kernel, image, sizeof(image)), 0);
+	assert_int_equal(load(NULL, "", &entry), 0);
 	assert_int_equal(load(initrd, "", &entry), -ENOMEM);
+	header()->init_size++;
+	assert_int_equal(file_write_atomic(kernel, image, sizeof(image)), 0);
+	assert_int_equal(load(NULL, "", &entry), -ENOMEM);
+	header()->pref_address = UINT64_MAX;
+	assert_int_equal(file_write_atomic(kernel, image, sizeof(image)), 0);
+	assert_int_equal(load(NULL, "", &entry), -ENOMEM);
+}
+
+/* What is no file: a FIFO, of which there is no writer to wait for, too. */
+static void test_no_file(void **state)
+{
+	char fifo[] = "/tmp/kvmprof-boot-XXXXXX";
+	uint64_t entry;
+
+	(void)state;
+	build_image();
+	assert_int_equal(load("/", "", &entry), -EISDIR);
+	assert_int_equal(load("/dev/zero", "", &entry), -EINVAL);
+	close(mkstemp(fifo));
+	unlink(fifo);
+	assert_int_equal(mkfifo(fifo, 0600), 0);
+	assert_int_equal(load(fifo, "", &entry), -EINVAL);
+	unlink(fifo);
 }
 
 static void test_truncated(void **state)
@@ -163,6 +189,7 @@ int main(void)
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_no_file),
 		cmocka_unit_test(test_truncated),
 	};
 
