@@ -20,6 +20,7 @@
 #include "pmu.h"
 #include "ram.h"
 #include "vcpu.h"
+#include "vpmu/vpmu.h"
 
 /* Places that KVM wants on Intel, above all memory. */
 #define TSS_AT 0xfffbd000
@@ -30,10 +31,10 @@ static const char usage_text[] =
 	"  --initrd FILE         initial RAM disk\n"
 	"  --append TEXT         kernel command line (default console=ttyS0 reboot=t panic=-1)\n"
 	"  --name NAME           what others call the VM\n"
-	"  --mem MIB             memory, at most 3072 (default 256)\n"
+	"  --mem MIB             memory, an even number, at most 3072 (default 256)\n"
 	"  --cpus N              vCPUs, at most 64 (default 1)\n"
 	"  --memory KIND         anon (default), memfd, memfd-private, hugetlb\n"
-	"  --slots N             memory slots, at most 64 (default 1)\n"
+	"  --slots N             memory slots, at most 64, of 2 MiB at least (default 1)\n"
 	"  --threads TEXT        a vCPU's thread is called this and its number (default vcpu)\n"
 	"  --kick-signal NUMBER  the signal that makes a vCPU leave the guest (default SIGRTMIN)\n"
 	"  --kick STYLE          what its handler does: flag (default), nothing, ends, kvmtool\n"
@@ -73,7 +74,8 @@ static unsigned long number(const char *text, unsigned long max)
 	char *end;
 	unsigned long value = strtoul(text, &end, 10);
 
-	if (!*text || *end || !value || value > max)
+	/* strtoul() takes signs and spaces. */
+	if (*text < '0' || *text > '9' || *end || !value || value > max)
 		usage("not a number that fits: ", text);
 	return value;
 }
@@ -95,6 +97,10 @@ static void take_filter(struct options *options, const char *value)
 
 static void take_pmu_option(struct pmu_options *options, const char *name, const char *value)
 {
+	enum vpmu_model model;
+
+	if (!strcmp(name, "pmu") && vpmu_model_by_name(value, &model))
+		usage("no such PMU: ", value);
 	if (!strcmp(name, "pmu"))
 		options->model = value;
 	else if (!strcmp(name, "pmu-backend"))
@@ -180,6 +186,10 @@ static void parse(int argc, char **argv, struct options *options)
 		usage("not an option: ", argv[optind]);
 	if (!options->boot.kernel)
 		usage("--kernel is missing", "");
+	if (options->mem_mib % 2)
+		usage("--mem is not even", "");
+	if (options->nr_slots > options->mem_mib / 2)
+		usage("--slots: they are of 2 MiB at least", "");
 }
 
 static int create_vm(struct machine *machine)
