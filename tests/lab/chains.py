@@ -14,6 +14,7 @@ import collections
 import functools
 import io
 import math
+import os
 import re
 import subprocess
 import sys
@@ -44,12 +45,13 @@ class Sample:
         return names
 
 
-def open_script(path, kallsyms):
-    """The lines of a script's output."""
+def open_script(path, kallsyms, guest):
+    """The lines of a script's output; @guest: those of a guest, too, that perf knows nothing of."""
     with open(path, "rb") as file:
         if file.read(8) != b"PERFILE2":
             return open(path, errors="replace")
-    command = ["perf", "script", "-i", path] + (["--kallsyms", kallsyms] if kallsyms else [])
+    command = ["perf", "script", "-i", path] + (["--kallsyms", kallsyms] if kallsyms else []) + (
+        ["--guestkallsyms", os.devnull] if guest else [])
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as perf:
         return io.StringIO(perf.communicate()[0].decode(errors="replace"))
 
@@ -63,9 +65,9 @@ def address_of(frame):
 
 
 @functools.lru_cache(maxsize=4)
-def read_samples(path, kallsyms=None):
+def read_samples(path, kallsyms=None, guest=False):
     samples, sample = [], None
-    with open_script(path, kallsyms) as lines:
+    with open_script(path, kallsyms, guest) as lines:
         for line in lines:
             frame = FRAME.match(line)
             if frame and sample:
@@ -477,7 +479,9 @@ def leaves(samples, starts, symbols):
 
 def check_leaves(tap, args):
     """Where the guest was is where `perf kvm --guest record` of the same guest, beside it, saw it."""
-    ours, theirs = read_samples(args.file), read_samples(args.peer)
+    ours = read_samples(args.file)
+    theirs = [s for s in read_samples(args.peer, guest=True)
+              if s.frames and s.frames[0][2] in ("[guest.kernel.kallsyms]", "[unknown]")]
     starts, symbols = kernel_starts(ours), Symbols(args.binary)
     compare_distributions(tap, args, leaves(ours, starts, symbols), leaves(theirs, starts, symbols))
     kernel = [sum(s.kernel() for s in samples) / max(len(samples), 1) for samples in (ours, theirs)]
