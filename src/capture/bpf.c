@@ -27,6 +27,7 @@
 #define STOP_WAIT_MS 200	/* for exits that events wait for */
 #define WAKE_BYTES_MAX (128UL << 10)
 #define REARM_MS 1000		/* how often to look whether the registers are still asked for */
+#define TURN_BYTES (256UL << 10)	/* of records that are taken at once */
 
 struct bpf_mode {
 	struct capture_bpf *skel;
@@ -40,6 +41,7 @@ struct bpf_mode {
 	struct bpf_link *entry;		/* arm64, with clocks: into the guest */
 	u64 bad_records;
 	u64 next_rearm;			/* ms */
+	u64 left;			/* bytes of records that are still taken in this turn */
 };
 
 _Static_assert(sizeof(struct capture_counts) == sizeof(struct capture_vm_counts),
@@ -71,16 +73,36 @@ static int on_record(void *arg, void *data, size_t size)
 	if (capture_deliver(capture, data, size))
 		mode->bad_records++;
 	note_taken(mode, data, size);
+	if (size >= mode->left)
+		return -ECANCELED;
+	mode->left -= size;
 	return 0;
+}
+
+/*
+ * Takes records out of the ring. The library does so until there are none: where they come faster
+ * than they go, for ever. So no more than @bytes; what was there already is less than the ring has.
+ * How many, 1 when there may be more, or negative.
+ */
+static int take_records(struct bpf_mode *mode, u64 bytes)
+{
+	int nr;
+
+	mode->left = bytes;
+	nr = ring_buffer__consume(mode->ring);
+	return nr == -ECANCELED ? 1 : nr;
+}
+
+static u64 ring_bytes(const struct bpf_mode *mode)
+{
+	return bpf_map__max_entries(mode->skel->maps.ring);
 }
 
 /* The ring is for @nr VMs from now on. */
 static void share_ring(struct bpf_mode *mode, size_t nr)
 {
-	u64 ring = bpf_map__max_entries(mode->skel->maps.ring);
-
-	mode->skel->bss->ring_share =
-		capture_ring_share(ring, nr, sizeof(struct wire_sample) + SHOT_DATA_BYTES);
+	mode->skel->bss->ring_share = capture_ring_share(
+		ring_bytes(mode), nr, sizeof(struct wire_sample) + SHOT_DATA_BYTES);
 }
 
 /* Ring buffers are a power of two of pages. */
@@ -659,22 +681,20 @@ static int bpf_poll(struct capture *capture, int timeout_ms)
 
 	rearm_all(capture, clock_now_ms());
 	for (;;) {
-		int nr = ring_buffer__consume(mode->ring);
+		int nr = take_records(mode, capture->running ? TURN_BYTES : ring_bytes(mode));
 		u64 now = clock_now_ms();
 
 		if (nr || now >= end)
 			return nr < 0 ? nr : 0;
 		nr = ring_buffer__poll(mode->ring, MIN(end - now, POLL_SLICE_MS));
 		if (nr)
-			return nr < 0 ? nr : 0;
+			return nr < 0 && nr != -ECANCELED ? nr : 0;
 	}
 }
 
 static void bpf_drain(struct capture *capture)
 {
-	const struct bpf_mode *mode = capture->mode;
-
-	ring_buffer__consume(mode->ring);
+	take_records(capture->mode, ring_bytes(capture->mode));
 }
 
 static void bpf_add_counts(const struct capture *capture, u32 index, struct capture_counts *counts)
