@@ -7,6 +7,9 @@
 #include "vpmu/counter.h"
 #include "vpmu/vpmu-private.h"
 
+/* Our own limit, max_events; told as -EMFILE, which backends have when the host's is reached. */
+#define LIMIT_REACHED (-EDQUOT)
+
 static const struct vpmu_backend_ops *backend_ops(const struct vpmu *vpmu)
 {
 	return vpmu->vm->options.backend.ops;
@@ -25,7 +28,7 @@ static struct vpmu_report make_report(const struct vpmu *vpmu, unsigned int n,
 		.vcpu = vpmu->id,
 		.slot = n,
 		.event = vpmu->slots[n].event,
-		.error = err,
+		.error = err == LIMIT_REACHED ? -EMFILE : err,
 	};
 }
 
@@ -99,7 +102,7 @@ static int open_event(struct vpmu *vpmu, unsigned int n, bool pinned)
 	int err;
 
 	if (atomic_fetch_add(&vm->open_events, 1) >= vm->options.max_events)
-		err = -EMFILE;
+		err = LIMIT_REACHED;
 	else
 		err = backend_ops(vpmu)->open(vpmu->backend, n, &slot->event, left_of(vpmu, n),
 					      pinned);
@@ -166,7 +169,7 @@ static int reopen(struct vpmu *vpmu, unsigned int n)
 static void stand_still(struct vpmu *vpmu, unsigned int n, int err)
 {
 	set_verdict(vpmu, n, SLOT_STILL,
-		    err == -EMFILE ? VPMU_REPORT_LIMIT : VPMU_REPORT_EVICTED, err);
+		    err == LIMIT_REACHED ? VPMU_REPORT_LIMIT : VPMU_REPORT_EVICTED, err);
 	vpmu->entry.counting &= ~BIT(n);
 	vpmu->entry.missing |= BIT(n);
 	tell_guest(vpmu);
@@ -230,7 +233,7 @@ static int contend(struct vpmu *vpmu, unsigned int n, int err)
 		return 0;
 	default:
 		set_verdict(vpmu, n, SLOT_MISSING,
-			    err == -EMFILE ? VPMU_REPORT_LIMIT : VPMU_REPORT_BUSY, err);
+			    err == LIMIT_REACHED ? VPMU_REPORT_LIMIT : VPMU_REPORT_BUSY, err);
 		vpmu->entry.missing |= BIT(n);
 		vpmu->touched |= BIT(n);
 		return -EBUSY;

@@ -488,6 +488,16 @@ static void test_other_error(void **state)
 	assert_int_equal(b.reports[0].error, -EACCES);
 	assert_int_equal(stats(&b).open_now, 0);
 	build_vpmu_deinit(&b);
+	/* The host's limit of files is not the VM's of events. */
+	start(&b, 4, VPMU_POLICY_EVICT, 0);
+	vpmu_sim_set_error(b.sim, -EMFILE);
+	wr(&b, SELECT, CYCLES);
+	assert_int_equal(enter(&b, 0).missing, 1);
+	vpmu_exit(b.vpmu, NULL);
+	assert_int_equal(b.reports[0].kind, VPMU_REPORT_EVICTED);
+	assert_int_equal(b.reports[0].error, -EMFILE);
+	assert_int_equal(stats(&b).limit, 0);
+	build_vpmu_deinit(&b);
 }
 
 /* As KVM's pmu_event_filter_test: the same guest, the filter changes under it. */
