@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: host=6.1 timeout=1800 slow
+# lab: host=6.1 timeout=2400 slow
 # SPDX-License-Identifier: GPL-2.0-only
 # Each model of a PMU in guests with either kernel, under kvmprof-vmm: the driver is there, perf stat
 # and perf record tell the truth, and so does what cannot be counted. Environment:
@@ -10,7 +10,8 @@ set -u
 
 vpmu_user_land
 for guest in ${KVMPROF_VPMU_GUESTS:-amd-k7@6.1 amd-v2@6.1 amd-k7@6.12 amd-core@6.12 amd-v2@6.12 \
-	intel-v2@6.1 intel-v4@6.1 intel-v5@6.1 intel-v2@6.12 intel-v4@6.12 intel-v5@6.12}; do
+	intel-v1@6.1 intel-v2@6.1 intel-v3@6.1 intel-v4@6.1 intel-v5@6.1 \
+	intel-v1@6.12 intel-v2@6.12 intel-v3@6.12 intel-v4@6.12 intel-v5@6.12}; do
 	vpmu_run "$guest" watchdog,stat,record
 	if is_intel; then
 		same "$guest: its processor is Intel's, too" GenuineIntel "$(said vendor)"

@@ -81,7 +81,7 @@ vpmu_judge_guest() {
 	amd-k7) driver='AMD PMU driver' version=0 counters=4 ;;
 	amd-core) driver='core perfctr, AMD PMU driver' version=0 counters=6 ;;
 	amd-v2) driver='core perfctr, AMD PMU driver' version=2 counters=6 ;;
-	intel-v1) driver='generic architected perfmon v1, Intel PMU driver' version=1 counters=2 ;;
+	intel-v1) driver='generic architected perfmon v1, core PMU driver' version=1 counters=2 ;;
 	intel-v5) driver='AnyThread deprecated, full-width counters, Intel' version=5 counters=8 ;;
 	*) driver='full-width counters, Intel PMU driver' version=${model#intel-v} counters=4 ;;
 	esac
@@ -100,15 +100,15 @@ vpmu_judge_watchdog() {
 	same "$guest: its NMI watchdog has one counter" 1 "$(said watchdog)"
 }
 
-# permille WORD: cycles a thousandth of the time that the guest had, by its own clock: perf's, without
-# what it was idle or the host had
+# permille CPU: its cycles, in thousandths of the time that it had by the guest's own clocks, at the rate:
+# of perf stat's time without what it was idle or the host had
 permille() {
-	printf '%s %s %s\n' "$(field "$1" 1)" "$(field "$1" 4)" "$(said "away-$1")" | awk -v mhz="$vpmu_mhz" '
-		NF == 3 { print int($1 * 1000000 / mhz / ($2 - $3 * 10000000)) }'
+	said "cpu$1" | awk -F, -v mhz="$vpmu_mhz" '
+		NF == 5 { print int($1 * 1000000 / mhz / ($2 * (1 - ($4 + $5) / $3)) + 0.5) }'
 }
 
 vpmu_judge_stat() {
-	within "cycles are the guest's time, in thousandths" "$(permille cycles)" 980 1020
+	within "cycles are the guest's time, in thousandths" "$(permille 0)" 980 1020
 	if is_intel; then
 		same "$guest: instructions are not supported" '<not supported>' "$(field instructions 1)"
 	else
