@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: flavour=intel host=6.1 mem=1G timeout=900 slow
+# lab: flavour=intel host=6.1 mem=1G timeout=1800
 # SPDX-License-Identifier: GPL-2.0-only
 # An Intel host in short: a guest with two programs, and what must hold of any recording.
 set -u
