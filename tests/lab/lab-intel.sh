@@ -36,6 +36,7 @@ record_all() {
 		fail "guest with all workloads starts" "$(cat "$TMPDIR/start")"
 		return
 	fi
+	# More than that processor can take, which does not keep the recording from its end.
 	"$KVMPROF" record --vm all -F 399 --duration 30 -o "$TMPDIR/all.data" >"$TMPDIR/all" 2>&1
 	same "all workloads: record ends well" 0 $?
 	cat "$TMPDIR/all"

@@ -51,11 +51,6 @@ status "the command's status" 7 "$KVMPROF" record --vm one -o command.data -- sh
 status "a command that is not there" 1 "$KVMPROF" record --vm one -o command.data -- /no/such/command
 contains "it names the command" "$tap_output" "/no/such/command"
 
-# More samples than can be kept up with: their number does not keep it from ending.
-status "overload: record ends when it is to" 0 timeout 60 \
-	"$KVMPROF" record --vm one -F 9999 --duration 2 -o much.data
-echo "$tap_output"
-
 # Killed at any moment in any mode: the guest goes on, no file appears.
 mkdir killed
 for mode in inline deferred ptrace; do
