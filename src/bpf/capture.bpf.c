@@ -362,10 +362,10 @@ enum pending_step {
 };
 
 struct pending_work {
-	u16 step;		/* enum pending_step */
-	u16 host;		/* clocks are the host's */
+	u32 step;		/* enum pending_step */
 	u32 vm;
 	u32 flags;		/* the sample's, without those that are an event's own */
+	u32 host;		/* clocks are the host's */
 	u32 nr;			/* result of PENDING_FILTER: how many still wait */
 };
 
