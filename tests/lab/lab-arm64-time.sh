@@ -9,16 +9,9 @@ set -u
 
 lab=$SRC/lab/lab
 
-# vcpu PID: its one vCPU's thread
-vcpu() {
-	for task in "/proc/$1/task"/*; do
-		case $(cat "$task/comm") in CPU*KVM) echo "${task##*/}" ;; esac
-	done
-}
-
-# counts EVENT…: of 6 s of the vCPU, a number a line
+# counts EVENT…: of 4 s, a number a line
 counts() {
-	perf stat -x, -e "$(echo "$@" | tr ' ' ,)" -t "$vcpu" sleep 6 2>&1 | cut -d , -f 1
+	perf stat -x, -e "$(echo "$@" | tr ' ' ,)" -p "$pid" sleep 4 2>&1 | cut -d , -f 1
 }
 
 # near WHAT WANTED GOT WITHIN
@@ -28,23 +21,13 @@ near() {
 }
 
 # share NAME WORKLOAD: a guest with it, whose cycles are counted and then sampled by a clock. Not at the
-# same time: what a sample costs comes behind it, long before the next, where no sample sees it. But what
-# the programs cost at each entry the clock does see: while cycles are counted they are there, too.
+# same time: what a sample costs comes behind it, long before the next, where no sample sees it.
 share() {
 	pid=$("$lab" guest start "$1" --wait 300 --workload "$2")
 	same "$1: a guest starts" 0 $?
-	vcpu=$(vcpu "$pid")
-	# shellcheck disable=SC2046 # numbers
-	set -- "$1" $(counts cycles:G cycles:GH)
-	echo "# $1: without programs the guest has $((1000 * $2 / $3)) thousandths"
-	"$KVMPROF" record -e cpu-clock -F 1 -p "$pid" --duration 24 -o "$TMPDIR/slow.data" \
-		>"$TMPDIR/slow" 2>&1 &
-	sleep 14	# until it has read the guest's kernel, which takes time from the vCPU
 	# shellcheck disable=SC2046 # numbers
 	set -- "$1" $(counts cycles:G cycles:H cycles:GH)
-	check "$1: cycles are counted while programs run" kill -0 $!
-	wait $!
-	"$KVMPROF" record -e cpu-clock -F 199 -p "$pid" --duration 15 -o "$TMPDIR/clock.data" \
+	"$KVMPROF" record -e cpu-clock -F 199 -p "$pid" --duration 7 -o "$TMPDIR/clock.data" \
 		>"$TMPDIR/said" 2>&1
 	cat "$TMPDIR/said"
 	near "$1: cycles of guest and host are those of both" 1000 "$((1000 * ($2 + $3) / $4))" 10
