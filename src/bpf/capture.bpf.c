@@ -194,12 +194,12 @@ static __always_inline void send(struct shot *shot)
 }
 
 /* Whether @event happened in the guest of @vcpu. */
-static __always_inline int is_guests(const void *ctx, struct capture_vcpu *vcpu, u32 event)
+static __always_inline int is_guests(const void *ctx, const struct capture_vcpu *vcpu, u32 event)
 {
 	if (events[event].host_side)
 		return 1;
 	return in_guest((struct kvm_vcpu *)vcpu->kvm_vcpu) &&
-	       (!events[event].clock || clock_in_guest(ctx, vcpu));
+	       !(events[event].clock && before_entry(ctx, vcpu));
 }
 
 /* The vCPU whose guest an event belongs to, or NULL. Counts. */
@@ -365,7 +365,6 @@ struct pending_work {
 	u32 step;		/* enum pending_step */
 	u32 vm;
 	u32 flags;		/* the sample's, without those that are an event's own */
-	u32 host;		/* clocks are the host's */
 	u32 nr;			/* result of PENDING_FILTER: how many still wait */
 };
 
@@ -399,8 +398,6 @@ static long step_pending(u32 event, void *arg)
 		count(work->vm, COUNT_LOST_EXIT);
 	} else if (work->step == PENDING_SEND) {
 		send_pending(&scratch->shot, work, event, state);
-	} else if (work->host && events[event].clock) {
-		count(work->vm, COUNT_HOST);
 	} else if (filtered(&scratch->shot.wire.regs, event)) {
 		count(work->vm, COUNT_FILTERED);
 	} else {
@@ -421,7 +418,7 @@ static __always_inline void step_all_pending(struct pending_work *work, enum pen
 static __always_inline void take_pending(struct capture_vcpu *vcpu)
 {
 	struct scratch *scratch = take_scratch(SCRATCH_EXIT);
-	struct pending_work work = { .vm = vcpu->vm, .host = clock_taken_back(vcpu) };
+	struct pending_work work = { .vm = vcpu->vm };
 	struct shot *shot;
 	int outside;
 
@@ -508,8 +505,10 @@ int on_entry(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct capture_vcpu *vcpu = current_vcpu();
 
-	if (vcpu)
-		note_entry(vcpu, ctx->args[0]);
+	if (vcpu) {
+		vcpu->entry_pc = ctx->args[0];
+		vcpu->entry_time = bpf_ktime_get_ns();
+	}
 	return 0;
 }
 

@@ -46,17 +46,10 @@ static __always_inline int in_guest(struct kvm_vcpu *vcpu)
 	       BPF_CORE_READ(vcpu, cpu) == (int)bpf_get_smp_processor_id();
 }
 
-/* Whether the clock that @ctx is of came due in the guest: what ended guest mode did. */
-static __always_inline int clock_in_guest(const void *ctx, struct capture_vcpu *vcpu)
+/* Whether the event that @ctx is of came due before the guest was entered, and waited. */
+static __always_inline int before_entry(const void *ctx, const struct capture_vcpu *vcpu)
 {
 	(void)ctx;
-	(void)vcpu;
-	return 1;
-}
-
-/* At the exit to user space: whether the clocks that wait came due in the host after all. */
-static __always_inline int clock_taken_back(const struct capture_vcpu *vcpu)
-{
 	(void)vcpu;
 	return 0;
 }

@@ -174,8 +174,6 @@ static void configure(struct capture *capture, struct capture_bpf *skel)
 	vm_host_vmx_msrs(capture->host, &msrs);
 	skel->rodata->vmx_lstar = msrs.lstar;
 	skel->rodata->vmx_kernel_gs_base = msrs.kernel_gs_base;
-#elif defined(__aarch64__)
-	skel->rodata->irqs_from_timers = vm_host_irqs_from_timers(capture->host);
 #endif
 	skel->rodata->max_depth = capture->options.max_depth;
 	skel->rodata->user_stack = capture->options.user_stack;
