@@ -79,18 +79,20 @@ static int on_record(void *arg, void *data, size_t size)
 	return 0;
 }
 
+/* How many records the library says that it took, 1 when the turn ended it, or negative. */
+static int taken(int nr)
+{
+	return nr == -ECANCELED ? 1 : nr;
+}
+
 /*
  * Takes records out of the ring. The library does so until there are none: where they come faster
  * than they go, for ever. So no more than @bytes; what was there already is less than the ring has.
- * How many, 1 when there may be more, or negative.
  */
 static int take_records(struct bpf_mode *mode, u64 bytes)
 {
-	int nr;
-
 	mode->left = bytes;
-	nr = ring_buffer__consume(mode->ring);
-	return nr == -ECANCELED ? 1 : nr;
+	return taken(ring_buffer__consume(mode->ring));
 }
 
 static u64 ring_bytes(const struct bpf_mode *mode)
@@ -686,9 +688,9 @@ static int bpf_poll(struct capture *capture, int timeout_ms)
 
 		if (nr || now >= end)
 			return nr < 0 ? nr : 0;
-		nr = ring_buffer__poll(mode->ring, MIN(end - now, POLL_SLICE_MS));
+		nr = taken(ring_buffer__poll(mode->ring, MIN(end - now, POLL_SLICE_MS)));
 		if (nr)
-			return nr < 0 && nr != -ECANCELED ? nr : 0;
+			return nr < 0 ? nr : 0;
 	}
 }
 
