@@ -237,6 +237,12 @@ static int read_tasks(struct search *s)
 	return 0;
 }
 
+/* Which of the words before a name is @back bytes before it. */
+static u32 word_at(u32 back)
+{
+	return (TASK_SPAN - back) / sizeof(u32);
+}
+
 /* The one place among the words before the names that @fits, or 0. Counted back from the name. */
 static u32 find_place(const struct search *s, u32 from, u32 to,
 		      bool (*fits)(const struct search *s, u32 i))
@@ -244,9 +250,7 @@ static u32 find_place(const struct search *s, u32 from, u32 to,
 	u32 found = 0;
 
 	for (u32 back = to; back < from; back += sizeof(u32)) {
-		u32 i = (TASK_SPAN - back) / sizeof(u32);
-
-		if (!fits(s, i))
+		if (!fits(s, word_at(back)))
 			continue;
 		if (found)
 			return 0;
@@ -290,7 +294,7 @@ static bool is_kthread(const struct search *s, int task, u32 i)
  */
 static bool is_page_table(const struct search *s, u32 table)
 {
-	bool pae = mmu_root_x86(s->space->mode, 0x20);	/* tables of 32 bytes have such addresses */
+	bool pae = (s->space->mode & ~MMU_MODE_F_NO_NX) == MMU_MODE_X86_PAE;
 	u32 size = pae ? 32 : 4096, offset = size / 4 * 3;
 	u64 entry = 0, used = 0;
 
@@ -323,7 +327,7 @@ static int find_members(const struct search *s, struct layout_i386 *found)
 	u32 stack = find_place(s, TASK_SPAN, s->list, fits_stack);
 	u32 mm = find_place(s, s->list, 2 * sizeof(u32), fits_mm);
 	u32 pid = find_place(s, s->list, 2 * sizeof(u32), fits_pid);
-	u32 flags = (TASK_SPAN - stack) / sizeof(u32) + 2;	/* behind stack and usage */
+	u32 flags = word_at(stack) + 2;	/* behind stack and usage */
 
 	if (!stack || !mm || !pid)
 		return -ENOENT;
@@ -331,7 +335,7 @@ static int find_members(const struct search *s, struct layout_i386 *found)
 	found->task_mm = found->task_comm - mm;
 	found->task_pid = found->task_comm - pid;
 	found->task_tgid = found->task_pid + sizeof(u32);
-	found->mm_pgd = find_pgd(s, s->bytes[INIT][(TASK_SPAN - mm) / sizeof(u32)]);
+	found->mm_pgd = find_pgd(s, s->bytes[INIT][word_at(mm)]);
 	found->task_flags = LAYOUT_NONE;
 	if (is_kthread(s, KTHREADD, flags) && !is_kthread(s, INIT, flags))
 		found->task_flags = found->task_stack + 2 * sizeof(u32);
