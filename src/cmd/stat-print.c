@@ -136,10 +136,15 @@ static char in_field(const char *separator, char c)
 	return strchr(separator, c) ? '_' : c;
 }
 
-static void print_field(const struct printer *p, const char *text)
+static void print_last_field(const struct printer *p, const char *text)
 {
 	for (; *text; text++)
 		putc(in_field(p->style->separator, *text), p->out);
+}
+
+static void print_field(const struct printer *p, const char *text)
+{
+	print_last_field(p, text);
 	fputs(p->style->separator, p->out);
 }
 
@@ -169,8 +174,7 @@ static void print_csv_figure(const struct printer *p, const struct stat_line *li
 	if (figure->has_metric)
 		fprintf(p->out, "%.*f", line->metric_digits, figure->metric);
 	fputs(sep, p->out);
-	for (const char *unit = figure->has_metric ? line->metric_unit : ""; *unit; unit++)
-		putc(in_field(sep, *unit), p->out);
+	print_last_field(p, figure->has_metric ? line->metric_unit : "");
 	putc('\n', p->out);
 }
 
