@@ -31,6 +31,11 @@ class Sample:
         self.frames = []  # (ip, symbol, dso), innermost first
         self.offsets = []  # of each ip in its symbol, None: not said
 
+    def add_frame(self, frame):
+        """@frame: a match of FRAME."""
+        self.frames.append((address_of(frame), frame["sym"], frame["dso"]))
+        self.offsets.append(int(frame["off"], 16) if frame["off"] else None)
+
     def kernel(self):
         return bool(self.frames) and self.frames[0][0] >> 63 == 1
 
@@ -71,8 +76,7 @@ def read_samples(path, kallsyms=None, guest=False):
         for line in lines:
             frame = FRAME.match(line)
             if frame and sample:
-                sample.frames.append((address_of(frame), frame["sym"], frame["dso"]))
-                sample.offsets.append(int(frame["off"], 16) if frame["off"] else None)
+                sample.add_frame(frame)
                 continue
             header = HEADER.match(line)
             if not header:
@@ -85,8 +89,7 @@ def read_samples(path, kallsyms=None, guest=False):
             # Where there is no chain, perf puts the address beside the event.
             frame = FRAME.match(" " + header["rest"])
             if frame:
-                sample.frames.append((address_of(frame), frame["sym"], frame["dso"]))
-                sample.offsets.append(int(frame["off"], 16) if frame["off"] else None)
+                sample.add_frame(frame)
     return samples
 
 
