@@ -151,12 +151,11 @@ static void test_hole(void **state)
 	check_frames(&sample, first_frame_in(2), STOP_NOT_PRESENT);
 }
 
-/* In the middle of a task switch CR3 is the next task's already. */
-static void test_switched_mm(void **state)
+/* The user's chain before and in the middle of a task switch: by the tables of the task. */
+static void check_switched(void)
 {
 	struct sample sample;
 
-	(void)state;
 	build_shot_enter_kernel(&build, BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES - 0x200);
 	sample = take();
 	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
@@ -166,6 +165,15 @@ static void test_switched_mm(void **state)
 	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
 	assert_int_equal(sample.wire->user_root, build.pt.root);
 	assert_true(sample.wire->nr_stacks > 0);
+}
+
+/* In the middle of a task switch CR3 is the next task's already. */
+static void test_switched_mm(void **state)
+{
+	struct sample sample;
+
+	(void)state;
+	check_switched();
 	build.vm.guest.mm_pgd_offset = 0;	/* not known: the wrong tables have no such page */
 	sample = take();
 	check_frames(&sample, 0, STOP_NOT_PRESENT);
@@ -175,18 +183,9 @@ static void test_switched_mm(void **state)
 /* Where it is not known which memory is loaded, by the tables. */
 static void test_switched_tables(void **state)
 {
-	struct sample sample;
-
 	(void)state;
 	build.vm.guest.loaded_mm_offset = 0;
-	build_shot_enter_kernel(&build, BUILD_SHOT_THREAD + BUILD_SHOT_STACK_BYTES - 0x200);
-	sample = take();
-	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
-	assert_int_equal(sample.wire->user_root, 0);
-	assert_int_equal(build_shot_switch_mm(&build), 0);
-	sample = take();
-	check_frames(&sample, BUILD_SHOT_FRAMES, STOP_COMPLETE);
-	assert_int_equal(sample.wire->user_root, build.pt.root);
+	check_switched();
 }
 
 /* execve() clears the registers when the old stack is gone already. */
