@@ -23,7 +23,7 @@ LAB = os.path.join(SRC, "lab", "lab")
 KVMPROF = os.path.join(os.environ["KVMPROF_BUILD"], "src", "cmd", "kvmprof")
 EXIT = re.compile(r"^\s*(\d+\.\d+):\s+.*reason (\S+) rip (0x[0-9a-f]+)")
 SAMPLE = re.compile(r"^\S.*\s(\d+\.\d+):.*\[stop: ([^]]*)\]")
-FRAME = re.compile(r"^\s+([0-9a-f]+)\s")
+FRAME = re.compile(r"^\s+([0-9a-f]+)\b")
 PERF_STARTS = 10	# seconds, where a processor is emulated by one that is interpreted
 COUNT = re.compile(r"^\s*([\d,]+)\s+(kvm:\S+)", re.M)
 
@@ -104,7 +104,10 @@ def main():
     print(start_recorder(pid, arguments.hz, "/tmp/moved.data", arguments.seconds).communicate()[0])
     stop(trace)
     samples = read_samples("/tmp/moved.data")
-    found = compare(read_exits("/tmp/exits"), samples)
+    exits = read_exits("/tmp/exits")
+    if not samples or not exits:
+        sys.exit(f"{len(samples)} samples and {len(exits)} exits were read: nothing to compare")
+    found = compare(exits, samples)
     print(f"{len(samples)} samples, by where their exit was, the recorder's mark, and the exit:")
     for (place, marked, reason), nr in found.most_common():
         print(f"  {nr:6} {place:16} {marked:7} {reason}")
