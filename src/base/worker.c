@@ -11,12 +11,13 @@ struct job_list {
 	unsigned int nr;
 };
 
-/* All of it is under .worker->lock but .nr_done, which is written under it. */
+/* All of it is under .worker->lock but .nr_done and .told, which are set under it. */
 struct worker_client {
 	struct worker *worker;
 	struct worker_client *next, *before;	/* a ring of them all */
 	struct job_list queue, done;
 	atomic_uint nr_done;
+	atomic_bool told;
 	unsigned int max;
 	bool runs;		/* one of its jobs is .worker->running */
 };
@@ -282,6 +283,23 @@ void worker_job_let_go(struct worker_job *job)
 	pthread_mutex_unlock(&worker->lock);
 }
 
+void worker_job_tell(struct worker_job *job)
+{
+	struct worker *worker = job->worker;
+
+	pthread_mutex_lock(&worker->lock);
+	if (job->client)
+		atomic_store_explicit(&job->client->told, true, memory_order_relaxed);
+	pthread_cond_broadcast(&worker->done);
+	pthread_mutex_unlock(&worker->lock);
+}
+
+bool worker_was_told(struct worker_client *client)
+{
+	return atomic_load_explicit(&client->told, memory_order_relaxed) &&
+	       atomic_exchange_explicit(&client->told, false, memory_order_acquire);
+}
+
 struct worker_job *worker_take(struct worker_client *client)
 {
 	struct worker *worker = client->worker;
@@ -303,13 +321,13 @@ int worker_wait(struct worker_client *client, u64 deadline)
 	int err = 0;
 
 	pthread_mutex_lock(&worker->lock);
-	while (!client->done.nr && !err) {
+	while (!client->done.nr && !client->told && !err) {
 		if (!client->queue.nr && !client->runs)
 			err = -ENOENT;
 		else
 			err = -pthread_cond_timedwait(&worker->done, &worker->lock, &until);
 	}
-	err = client->done.nr ? 0 : err;
+	err = client->done.nr || client->told ? 0 : err;
 	pthread_mutex_unlock(&worker->lock);
 	return err;
 }

@@ -60,11 +60,17 @@ int worker_submit(struct worker_client *client, struct worker_job *job);
  */
 void worker_job_let_go(struct worker_job *job);
 
+/* For run(): a job that is not done has something for its client, which worker_wait() waits for. */
+void worker_job_tell(struct worker_job *job);
+
+/* Whether one has since this was asked last. Costs next to nothing. */
+bool worker_was_told(struct worker_client *client);
+
 /* A job that is done, the caller's from now on; NULL: none. Costs next to nothing then. */
 struct worker_job *worker_take(struct worker_client *client);
 
 /*
- * Waits until a job is done that was not taken yet, at most until @deadline, CLOCK_MONOTONIC in
+ * Waits until a job is done that was not taken yet, or has told something; at most until @deadline, CLOCK_MONOTONIC in
  * ns. -ETIMEDOUT; -ENOENT: there is none to wait for.
  */
 int worker_wait(struct worker_client *client, u64 deadline);

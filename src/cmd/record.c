@@ -25,6 +25,8 @@
 #define MAX_NAMED_EVENTS 4	/* in the first line */
 #define POLL_MS 100
 #define PROGRESS_NS 1000000000ULL
+#define SAY_WAIT_NS 1000000000ULL	/* until it is said why it takes so long to end */
+#define END_WAIT_NS 10000000000ULL	/* at the end, for files of the guests' programs */
 
 static const char *const mode_names[] = { "auto", "inline", "deferred", "ptrace", NULL };
 
@@ -420,6 +422,27 @@ static int run(struct recorder *recorder, struct child *child, int *ret_child)
 	return err;
 }
 
+/*
+ * Files of the guests' programs that are still being read have what samples of them wait for, and
+ * their names. A second Ctrl-C leaves them, as does a first one after the recording.
+ */
+static void wait_for_files(struct recorder *recorder)
+{
+	u64 now = clock_now_ns(), say = now + SAY_WAIT_NS, end = now + END_WAIT_NS;
+	bool was_interrupted = interrupted();
+
+	while (!recorder_wait(recorder, MIN(now + POLL_MS * 1000000ULL, end)) && now < end) {
+		if (was_interrupted ? interrupted_again() : interrupted())
+			break;
+		now = clock_now_ns();
+		if (now < say)
+			continue;
+		log_notice("reading the rest of what the guests' programs are made of "
+			   "(Ctrl-C to leave it)");
+		say = UINT64_MAX;
+	}
+}
+
 static void say_counts(const struct capture_counts *counts)
 {
 	_cleanup_strbuf_ struct strbuf line = STRBUF_INIT;
@@ -542,7 +565,7 @@ static void __attribute__((noreturn)) leave(struct child *child, int status)
 static int record(struct recorder *recorder, const struct recorder_options *options,
 		  const char *event_why, struct child *child, char **command)
 {
-	int err, finish_err, status = 0;
+	int err, stop_err, finish_err, status = 0;
 
 	err = begin(recorder, child, command);
 	if (err)
@@ -554,7 +577,10 @@ static int record(struct recorder *recorder, const struct recorder_options *opti
 		log_notice("every recorded guest has ended");
 		err = 0;
 	}
+	stop_err = recorder_stop(recorder);
+	wait_for_files(recorder);
 	finish_err = recorder_finish(recorder);
+	finish_err = stop_err ? stop_err : finish_err;
 	if (err)
 		log_error_errno(err, "recording ended early");
 	say_end(recorder, &options->capture);

@@ -40,6 +40,14 @@ struct object_load {
 	struct build_id build_id;	/* none: not known, and found out */
 	atomic_bool stop;		/* any thread may set it: give up asking */
 
+	/*
+	 * Called by the runner when .state and .table are what they will be and .shown set, before
+	 * it goes on with symbols: from then on these two are not the runner's any more, another
+	 * thread may take them. NULL: they stay the runner's.
+	 */
+	void (*show)(struct object_load *load);
+	atomic_bool shown;
+
 	/* What came of it. */
 	enum object_state state;
 	struct cfi_table *table;	/* owned; NULL: none */

@@ -31,6 +31,7 @@ struct object {
 struct job {
 	struct worker_job base;
 	struct object *object;		/* for who takes the job */
+	bool rules_taken;		/* before the job was done */
 	struct object_load load;
 };
 
@@ -97,6 +98,11 @@ static void run_job(struct worker_job *base)
 	object_load_read(load);
 	worker_job_let_go(base);
 	object_load_finish(load);
+}
+
+static bool is_shown(const struct job *job)
+{
+	return atomic_load_explicit(&job->load.shown, memory_order_acquire);
 }
 
 static void stop_job(struct object *object, struct job **job)
@@ -256,16 +262,34 @@ static void set_table(struct objects *objects, struct object *object, struct cfi
 }
 
 /* What there was stays where nothing came of it. */
-static void take_result(struct objects *objects, struct object *object, struct object_load *load)
+static void take_rules(struct objects *objects, struct object *object, struct job *job)
 {
+	struct object_load *load = &job->load;
+
+	if (job->rules_taken)
+		return;
+	job->rules_taken = true;
 	if (load->table)
 		set_table(objects, object, TAKE_PTR(load->table), load->state);
 	else if (!object->table)
 		object->state = load->state;
+}
+
+static void take_result(struct objects *objects, struct object *object, struct job *job)
+{
+	const struct object_load *load = &job->load;
+
+	take_rules(objects, object, job);
 	if (!object->build_id.size)
 		object->build_id = load->build_id;
 	object->named |= load->named;
 	object->store_failed |= load->store_failed;
+}
+
+/* For object_load.show. */
+static void tell(struct object_load *load)
+{
+	worker_job_tell(&container_of(load, struct job, load)->base);
 }
 
 static struct job *make_job(const struct object *object, const struct guest_process *process,
@@ -300,7 +324,7 @@ static void end_load(struct objects *objects, struct object *object, struct job 
 {
 	bool from_servers = job == object->fetching;
 
-	take_result(objects, object, &job->load);
+	take_result(objects, object, job);
 	if (from_servers)
 		object->fetching = NULL;
 	else
@@ -318,6 +342,8 @@ static void submit_fetch(struct objects *objects, struct object *object, struct 
 	int err;
 
 	job->load.guest = NULL;
+	job->load.show = NULL;
+	job->load.shown = job->rules_taken = false;
 	job->load.cache = options->cache;
 	job->load.sources = options->servers;
 	job->load.build_id = object->build_id;
@@ -371,6 +397,7 @@ static void load(struct objects *objects, struct object *object,
 	job->load.guest = uses_guest(objects, &job->load.mapping) ? options->guest : NULL;
 	job->load.cache = options->cache;
 	job->load.sources = options->sources;
+	job->load.show = objects->loader ? tell : NULL;
 	object->loading = job;
 	err = objects->loader ? worker_submit(objects->loader, &job->base) : -ENOSYS;
 	objects->full = err == -EBUSY;
@@ -380,6 +407,7 @@ static void load(struct objects *objects, struct object *object,
 		object->tries--;
 		job_destroy(job);
 	} else if (err) {
+		job->load.show = NULL;
 		object_load_run(&job->load);
 		end_load(objects, object, job);
 	}
@@ -399,16 +427,35 @@ static bool collect_from(struct objects *objects, struct worker_client *client)
 	return any;
 }
 
+/* Rules are taken in before the loader is done with the rest of their object. */
+static bool collect_shown(struct objects *objects)
+{
+	bool any = false;
+
+	if (!objects->loader || !worker_was_told(objects->loader))
+		return false;
+	vec_for_each(&objects->all, at) {
+		struct job *job = (*at)->loading;
+
+		if (!job || job->rules_taken || !is_shown(job))
+			continue;
+		take_rules(objects, *at, job);
+		any = true;
+	}
+	return any;
+}
+
 bool objects_collect(struct objects *objects)
 {
 	bool fetched = collect_from(objects, objects->fetcher);
+	bool shown = collect_shown(objects);
 	bool loaded = collect_from(objects, objects->loader);
 
 	if (fetched)
 		submit_unasked(objects);
 	if (loaded)
 		objects->full = false;
-	return loaded || fetched;
+	return shown || loaded || fetched;
 }
 
 int objects_wait(struct objects *objects, u64 deadline)
@@ -416,9 +463,15 @@ int objects_wait(struct objects *objects, u64 deadline)
 	return objects->loader ? worker_wait(objects->loader, deadline) : -ENOENT;
 }
 
+/* By a loader that may come up with rules yet, or has and they are to be collected. */
+static bool reads_rules(const struct object *object)
+{
+	return object->loading && !object->loading->rules_taken;
+}
+
 bool objects_is_pending(const struct objects *objects, const struct object *object)
 {
-	return object->loading || (object->waits && objects->full && !objects->stopped);
+	return reads_rules(object) || (object->waits && objects->full && !objects->stopped);
 }
 
 static int find(const struct object *object, u64 offset, struct cfi_row *ret_row)
@@ -450,7 +503,7 @@ int objects_find_row(struct objects *objects, struct object *object,
 		load(objects, object, process, i, now);
 		err = find(object, offset, ret_row);
 	}
-	return err == -ENODATA && (object->loading || object->waits) ? -EAGAIN : err;
+	return err == -ENODATA && (reads_rules(object) || object->waits) ? -EAGAIN : err;
 }
 
 void objects_get_counts(const struct objects *objects, struct objects_counts *ret)

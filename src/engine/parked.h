@@ -9,7 +9,7 @@
 
 #include "model/sample.h"
 
-#define PARKED_MAX_BYTES (8U << 20)	/* some hundred samples with long stacks */
+#define PARKED_MAX_BYTES (64U << 20)	/* some thousand samples with long stacks */
 
 struct parked;
 

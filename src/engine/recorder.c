@@ -22,7 +22,6 @@
 #define REFRESH_NS 1000000000ULL	/* module lists are not read more often */
 #define NOTE_LOST_NS 200000000ULL	/* how soon a file tells of events that were lost */
 #define END_WAIT_NS 10000000000ULL	/* for files of this host at the end */
-#define SETTLE_NS 1000000000ULL		/* at the end, for rules that are being read */
 #define PATIENCE 4			/* rescans before a VM that came meanwhile is given up */
 #define NR_PEEKS 8			/* vCPUs that are asked for the guest's kernel */
 #define MAX_KERNELS 32			/* that one VM may boot: each is a file, and a place */
@@ -910,16 +909,6 @@ static int catch_up(struct recorder *recorder, u64 now)
 	return 0;
 }
 
-/* All guests have the same second. */
-static void settle(struct recorder *recorder)
-{
-	u64 deadline = clock_now_ns() + SETTLE_NS;
-
-	vec_for_each(&recorder->targets, target)
-		if (!(*target)->finished && !(*target)->error)
-			(*target)->error = recording_settle((*target)->recording, deadline);
-}
-
 int recorder_step(struct recorder *recorder, int timeout_ms)
 {
 	int err = capture_poll(recorder->capture, timeout_ms);
@@ -976,16 +965,36 @@ static bool end_workers(struct recorder *recorder)
 	return true;
 }
 
-int recorder_finish(struct recorder *recorder)
+int recorder_stop(struct recorder *recorder)
 {
 	int err = capture_stop(recorder->capture);
 
 	/* What was captured before the stop is still in the ring. */
 	if (!err)
 		err = capture_poll(recorder->capture, 0);
-	if (!err)
-		err = recorder->error;
-	settle(recorder);
+	return err ? err : recorder->error;
+}
+
+bool recorder_wait(struct recorder *recorder, u64 deadline)
+{
+	bool all = true;
+
+	vec_for_each(&recorder->targets, at) {
+		struct target *target = *at;
+		bool its = true;
+
+		if (target->finished || target->error)
+			continue;
+		target->error = recording_wait(target->recording, deadline, &its);
+		all = all && its;
+	}
+	return all;
+}
+
+int recorder_finish(struct recorder *recorder)
+{
+	int err = 0;
+
 	for (size_t i = 0; i < recorder->targets.nr; i++) {
 		int finished = finish_target(recorder, i);
 

@@ -103,10 +103,16 @@ void recorder_get_times(const struct recorder *recorder, u32 event, u64 *ret_on,
 /* Of all VMs together. */
 void recorder_get_accounting(const struct recorder *recorder, struct accounting *ret);
 
+/* Stops the events. For what was captured before the two that follow are to be called. */
+int recorder_stop(struct recorder *recorder);
+
 /*
- * Stops the events and completes every file. The first error, all files tried. Rules that are still
- * being read are waited for a second at most, servers not at all.
+ * Goes on with what waits for files of the guests' programs, at most until @deadline, CLOCK_MONOTONIC
+ * in ns. Whether all are read; servers are not waited for.
  */
+bool recorder_wait(struct recorder *recorder, u64 deadline);
+
+/* Completes every file, without what is not read yet. The first error, all files tried. */
 int recorder_finish(struct recorder *recorder);
 
 /*

@@ -33,11 +33,12 @@
 
 /*
  * How long a sample waits for rules. perf holds records back in memory meanwhile; a library takes
- * milliseconds to read, or some hundred of them on a slow or busy machine.
+ * milliseconds to read, or seconds on a slow or busy machine.
  */
-#define WAIT_NS 3000000000ULL
+#define WAIT_NS 30000000000ULL
 
-#define LOOK_NS 100000000ULL	/* how often tasks are looked for that have ended */
+/* How often tasks are looked for that have ended, and samples that have waited too long. */
+#define LOOK_NS 100000000ULL
 
 #define RAW_MAX 1024	/* bytes of a tracepoint's record, for readers; a multiple of 8 */
 
@@ -595,20 +596,24 @@ int recording_catch_up(struct recording *recording, u64 now)
 	u64 oldest = parked_oldest(recording->parked);
 
 	look_around(recording);
-	if (recording->error || oldest == UINT64_MAX || (!news && (now < oldest ||
-								   now - oldest < WAIT_NS)))
+	if (recording->error || oldest == UINT64_MAX ||
+	    (!news && (now < oldest || now - oldest < WAIT_NS + LOOK_NS)))
 		return recording->error;
 	parked_for_each(recording->parked, try_again, &catch_up);
 	perfdata_writer_expect(recording->writer, parked_oldest(recording->parked));
 	return recording->error;
 }
 
-int recording_settle(struct recording *recording, u64 deadline)
+int recording_wait(struct recording *recording, u64 deadline, bool *ret_all)
 {
+	int err;
+
 	userland_stop_fetching(recording->userland);
-	while (parked_nr(recording->parked) && !userland_wait(recording->userland, deadline))
+	while (!(err = userland_wait(recording->userland, deadline)))
 		recording_catch_up(recording, 0);
-	return recording_catch_up(recording, UINT64_MAX);
+	if (!recording->error)
+		*ret_all = err == -ENOENT;
+	return recording->error;
 }
 
 void recording_stop_loading(struct recording *recording)
@@ -709,7 +714,7 @@ int recording_finish(struct recording *recording, const struct capture_counts *c
 {
 	_cleanup_strbuf_ struct strbuf text = STRBUF_INIT;
 	struct userland_counts userland;
-	int err = recording_settle(recording, 0);
+	int err = recording_catch_up(recording, UINT64_MAX);
 
 	if (!err)
 		err = recording_note_lost(recording, accounting_lost(counts), recording->now);

@@ -76,10 +76,11 @@ int recording_add(struct recording *recording, const struct sample *sample);
 int recording_catch_up(struct recording *recording, u64 now);
 
 /*
- * Waits for what samples wait for, at most until @deadline, ns. After that nothing of the recording
- * waits. For the end: before recording_finish(), which does not wait at all.
+ * For the end, before recording_finish(), which does not wait at all: goes on with samples as what
+ * they wait for comes in, at most until @deadline, ns. *@ret_all: nothing is being read any more,
+ * neither rules nor symbols. Servers are not waited for: they are told to stop.
  */
-int recording_settle(struct recording *recording, u64 deadline);
+int recording_wait(struct recording *recording, u64 deadline, bool *ret_all);
 
 /*
  * Capture has lost @lost events of this VM so far. Those that no record tells of yet get one at

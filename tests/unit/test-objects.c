@@ -192,38 +192,85 @@ static int find_slowly(void *arg, const struct symbol_query *query, struct file_
 	return -ENOENT;
 }
 
+/* A source of files that comes to no end before it is let. */
+struct slow {
+	struct worker *loader;
+	struct symbol_sources *sources;
+	int pipes[4];
+};
+
+static void slow_begin(struct slow *slow, struct fixture *f)
+{
+	const struct symbol_sources_options options = {
+		.list = { .order = { SYMBOL_SOURCE_GUEST }, .nr = 1 },
+		.guest = { .find = find_slowly, .arg = slow->pipes },
+	};
+
+	assert_int_equal(pipe(slow->pipes) + pipe(slow->pipes + 2), 0);
+	assert_int_equal(symbol_sources_create(&options, &slow->sources), 0);
+	assert_int_equal(worker_create(&slow->loader), 0);
+	assert_int_equal(objects_create(&(struct objects_options){
+		.guest = f->guest, .sources = slow->sources, .loader = slow->loader,
+	}, &f->objects), 0);
+	assert_non_null(object_at(f, AT));
+}
+
+/* Until it has been asked. */
+static void slow_wait(const struct slow *slow)
+{
+	char byte;
+
+	assert_int_equal(read(slow->pipes[0], &byte, 1), 1);
+}
+
+static void slow_end(struct slow *slow)
+{
+	close(slow->pipes[3]);
+	worker_destroy(slow->loader);
+	symbol_sources_destroy(slow->sources);
+	for (int i = 0; i < 3; i++)
+		close(slow->pipes[i]);
+}
+
 /* A guest that ends, or Ctrl-C, does not wait for files of this host. */
 static void test_slow_file(void **state)
 {
-	_cleanup_(worker_destroy) struct worker *loader = NULL;
-	_cleanup_(symbol_sources_destroy) struct symbol_sources *sources = NULL;
-	int pipes[4];
-	const struct symbol_sources_options options = {
-		.list = { .order = { SYMBOL_SOURCE_GUEST }, .nr = 1 },
-		.guest = { .find = find_slowly, .arg = pipes },
-	};
 	struct fixture *f = *state;
 	struct objects_counts counts;
-	char byte;
+	struct slow slow;
 
-	assert_int_equal(pipe(pipes) + pipe(pipes + 2), 0);
-	assert_int_equal(symbol_sources_create(&options, &sources), 0);
-	assert_int_equal(worker_create(&loader), 0);
-	assert_int_equal(objects_create(&(struct objects_options){
-		.guest = f->guest, .sources = sources, .loader = loader,
-	}, &f->objects), 0);
-	assert_non_null(object_at(f, AT));
+	slow_begin(&slow, f);
 	build_set(&f->program.process, f->process->files.data[1].key.inode + BUILD_INODE_NUMBER,
 		  78);
 	assert_int_equal(find(f, AT, NS_PER_S), -EAGAIN);
-	assert_int_equal(read(pipes[0], &byte, 1), 1);
+	slow_wait(&slow);
+	assert_false(objects_collect(f->objects));
 	objects_stop_loading(f->objects);
 	objects_get_counts(f->objects, &counts);
 	assert_int_equal(counts.unread, 1);
-	close(pipes[3]);
-	worker_destroy(TAKE_PTR(loader));
-	for (int i = 0; i < 3; i++)
-		close(pipes[i]);
+	slow_end(&slow);
+}
+
+/* What there is of rules is known while names are still looked for. */
+static void test_rules_first(void **state)
+{
+	struct fixture *f = *state;
+	struct objects_counts counts;
+	struct slow slow;
+
+	slow_begin(&slow, f);
+	assert_int_equal(find(f, AT, NS_PER_S), -EAGAIN);
+	slow_wait(&slow);
+	assert_true(objects_is_pending(f->objects, object_at(f, AT)));
+	assert_true(objects_collect(f->objects));
+	assert_false(objects_collect(f->objects));
+	assert_false(objects_is_pending(f->objects, object_at(f, AT)));
+	assert_int_equal(find(f, AT, NS_PER_S), -ENOENT);
+	objects_get_counts(f->objects, &counts);
+	assert_int_equal(counts.unread, 1);
+	objects_stop_loading(f->objects);
+	assert_int_equal(find(f, AT, NS_PER_S), -ENOENT);
+	slow_end(&slow);
 }
 
 /* What keeps a worker's thread. */
@@ -441,7 +488,7 @@ static void test_fetcher_left(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(objects), TEST(servers), TEST(slow_file), TEST(loader_full),
+		TEST(objects), TEST(servers), TEST(slow_file), TEST(rules_first), TEST(loader_full),
 		TEST(fetcher_full), TEST(fetcher_left),
 	};
 

@@ -311,6 +311,14 @@ static void finish(struct waiting *w, u64 stops[STOP_NR])
 	count_stops(w, stops);
 }
 
+static void settle(struct waiting *w)
+{
+	bool all = false;
+
+	assert_int_equal(recording_wait(w->recording, clock_now_ns() + 60 * NS_PER_S, &all), 0);
+	assert_true(all);
+}
+
 /* They are whole when the rules come, and in the order that a reader needs. */
 static void test_waiting(void **state)
 {
@@ -323,7 +331,7 @@ static void test_waiting(void **state)
 	assert_int_equal(recording_catch_up(w->recording, 3 * NS_PER_S), 0);
 	assert_int_equal(recording_accounting(w->recording)->samples, 0);
 	gate_open(&w->gate);
-	assert_int_equal(recording_settle(w->recording, clock_now_ns() + 60 * NS_PER_S), 0);
+	settle(w);
 	assert_int_equal(recording_accounting(w->recording)->samples, 25);
 	for (u64 i = 0; i < 40; i++)
 		sample_program(w, 4 * NS_PER_S + i * NS_PER_S / 10);
@@ -352,12 +360,15 @@ static void test_waiting_too_long(void **state)
 {
 	struct waiting *w = *state;
 	u64 stops[STOP_NR];
+	bool all;
 
 	sample_program(w, NS_PER_S);
 	sample_program(w, 2 * NS_PER_S);
-	assert_int_equal(recording_catch_up(w->recording, 4 * NS_PER_S + 1), 0);
+	assert_int_equal(recording_catch_up(w->recording, 31 * NS_PER_S + NS_PER_S / 2), 0);
 	assert_int_equal(recording_accounting(w->recording)->samples, 1);
-	assert_int_equal(recording_settle(w->recording, 0), 0);
+	assert_int_equal(recording_wait(w->recording, 0, &all), 0);
+	assert_false(all);
+	assert_int_equal(recording_accounting(w->recording)->samples, 1);
 	finish(w, stops);
 	assert_int_equal(stops[STOP_NOT_LOADED], 2);
 }
@@ -373,7 +384,7 @@ static void test_waiting_full(void **state)
 	kept = time - NS_PER_S - 1;
 	assert_in_range(kept, 5000, PARKED_MAX_BYTES / sizeof(struct wire_sample));
 	gate_open(&w->gate);
-	assert_int_equal(recording_settle(w->recording, clock_now_ns() + 60 * NS_PER_S), 0);
+	settle(w);
 	finish(w, stops);
 	assert_int_equal(stops[STOP_NOT_LOADED], 1);
 	assert_int_equal(stops[STOP_COMPLETE], kept);

@@ -304,6 +304,10 @@ static void test_loader(void **state)
 	/* It is taken in when the owner says so. */
 	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), -EAGAIN);
 	assert_true(userland_collect(f->userland));
+	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), 0);
+	/* The rules come first, then all that is to be done with the object. */
+	while (!userland_wait(f->userland, clock_now_ns() + 60 * NS_PER_S))
+		assert_true(userland_collect(f->userland));
 	assert_false(userland_collect(f->userland));
 	userland_enter_again(f->userland, &f->wire, UINT64_MAX, &gone);
 	assert_false(gone);

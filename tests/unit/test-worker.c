@@ -33,6 +33,7 @@ struct job {
 	struct log *log;
 	unsigned int id;
 	bool loose;		/* lets go before the door */
+	bool tells;		/* that it is there, before the door */
 };
 
 static void door_init(struct door *door)
@@ -74,6 +75,8 @@ static void run(struct worker_job *base)
 
 	if (job->loose)
 		worker_job_let_go(base);
+	if (job->tells)
+		worker_job_tell(base);
 	if (job->door)
 		door_pass(job->door);
 	job->log->ran[job->log->nr++] = job->id;
@@ -241,6 +244,40 @@ static void test_let_go(void **state)
 	worker_destroy(worker);
 }
 
+/* What is waited for is a job's end or its word. */
+static void test_tell(void **state)
+{
+	_cleanup_(worker_destroy) struct worker *worker = NULL;
+	struct worker_client *client, *other;
+	struct job *job = calloc(1, sizeof(*job));
+	struct log log = { .nr = 0 };
+	struct door door;
+
+	(void)state;
+	assert_non_null(job);
+	door_init(&door);
+	*job = (struct job){ .job = { .run = run, .drop = drop }, .door = &door, .log = &log,
+			     .id = 1, .tells = true };
+	assert_int_equal(worker_create(&worker), 0);
+	assert_int_equal(worker_client_create(worker, 8, &client), 0);
+	assert_int_equal(worker_client_create(worker, 8, &other), 0);
+	assert_int_equal(submit(other, &log, 2, NULL), 0);
+	assert_false(worker_was_told(client));
+	assert_int_equal(worker_submit(client, &job->job), 0);
+	assert_int_equal(worker_wait(client, clock_now_ns() + MINUTE), 0);
+	assert_null(worker_take(client));
+	assert_false(worker_was_told(other));
+	assert_true(worker_was_told(client));
+	assert_false(worker_was_told(client));
+	assert_int_equal(worker_wait(client, clock_now_ns()), -ETIMEDOUT);
+	door_open(&door);
+	take(client, 1);
+	take(other, 1);
+	worker_client_destroy(client);
+	worker_client_destroy(other);
+	assert_int_equal(log.dropped, 0);
+}
+
 static pthread_t interrupted;
 
 static void on_signal(int number)
@@ -280,7 +317,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),	cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_destroy), cmocka_unit_test(test_leave),
-		cmocka_unit_test(test_let_go),	cmocka_unit_test(test_signals),
+		cmocka_unit_test(test_let_go),	cmocka_unit_test(test_tell),
+		cmocka_unit_test(test_signals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
