@@ -15,6 +15,10 @@
 #define WITHOUT "; reports and `make demo` need no KVM"
 #define NOT_LOADED "KVM is not loaded"
 #define HALF_LOADED(vendor) "KVM is loaded without its part for " vendor
+/* Out of Linux' tree: guests in user mode, on clouds that have no nested virtualization. */
+#define OTHER_KIND                                                                         \
+	"KVM here is kvm_pvm, whose guests kvmprof does not know, only those of kvm_amd and " \
+	"kvm_intel" WITHOUT
 #define ON_METAL(module, name) \
 	": modprobe " module ", with virtualization (" name ") on in the firmware" WITHOUT
 #define IN_VM(module) \
@@ -59,6 +63,8 @@ const char *vm_kvm_absence(const char *sysfs, const char *cpuinfo)
 
 	if (has_module(sysfs, "kvm_amd") || has_module(sysfs, "kvm_intel"))
 		return NULL;
+	if (has_module(sysfs, "kvm_pvm"))
+		return OTHER_KIND;
 	/* Not readable: what is known without it. */
 	if (file_read(AT_FDCWD, cpuinfo, CPUINFO_MAX, &text, NULL))
 		text = NULL;

@@ -56,6 +56,17 @@ static void test_present(void **state)
 	assert_null(ask(AMD, KVM, "module/kvm_amd/x"));
 	assert_null(ask(INTEL, KVM, "module/kvm_intel/x"));
 	assert_null(ask(NULL, "module/kvm_amd/x", NULL));
+	assert_null(ask(AMD, "module/kvm_pvm/x", "module/kvm_amd/x"));
+}
+
+/* There is a /dev/kvm, and no module to load. */
+static void test_other_kind(void **state)
+{
+	const char *why = ask(AMD_VM, KVM, "module/kvm_pvm/x");
+
+	(void)state;
+	assert_non_null(strstr(why, "kvm_pvm"));
+	assert_null(strstr(why, "modprobe"));
 }
 
 static void has(const char *why, const char *first, const char *second, const char *not)
@@ -91,7 +102,7 @@ static void test_half(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_present),
+		cmocka_unit_test(test_present), cmocka_unit_test(test_other_kind),
 		cmocka_unit_test(test_absent),
 		cmocka_unit_test(test_half),
 	};
