@@ -25,6 +25,7 @@ struct shown {
 
 struct process {
 	u64 pid, mm;			/* by which samples name it */
+	char comm[WIRE_COMM_LEN];	/* of the last sample's task */
 	struct guest_process *seen;	/* NULL: could not be read */
 	struct shown *shown;		/* owned: of each mapping */
 	u64 life;			/* number of the one that .seen is of */
@@ -270,7 +271,8 @@ static void date_mappings(struct userland *userland, struct process *process,
 	}
 }
 
-#define PROT_EXEC_BIT 4	/* PROT_EXEC; perf records no others */
+#define PROT_WRITE_BIT 2	/* PROT_WRITE */
+#define PROT_EXEC_BIT 4		/* PROT_EXEC; perf records no others */
 
 static int write_new(struct userland *userland, struct process *process)
 {
@@ -341,6 +343,47 @@ static int take_allowance(struct userland *userland)
 	       userland->memory_reads < userland->options.max_reads ? 0 : -E2BIG;
 }
 
+/*
+ * Whether the sample's process may be a fork of @other that runs the same program still: it has the
+ * same name and executes and has its stack where @other has a file's code and memory of its own.
+ * With randomized addresses no other program has; and without, it has the same file there.
+ */
+static bool is_kin(const struct userland *userland, const struct process *other)
+{
+	const struct wire_sample *wire = userland->wire;
+	const struct guest_mapping *code, *stack;
+
+	if (!other->seen || other->seen->partial ||
+	    memcmp(other->comm, wire->task.comm, sizeof(other->comm)))
+		return false;
+	code = guest_process_find(other->seen, GVA(wire->user_pc));
+	stack = guest_process_find(other->seen, GVA(wire->user_sp));
+	return code && code->kind == GUEST_MAPPING_FILE && code->prot & PROT_EXEC_BIT && stack &&
+	       stack->kind != GUEST_MAPPING_FILE && stack->prot & PROT_WRITE_BIT;
+}
+
+/*
+ * What was forked, and has run another program or ended before it could be read, has what it was
+ * forked from: to a reader of the recording, too.
+ */
+static int inherit(struct userland *userland, struct process *process)
+{
+	vec_for_each(&userland->processes, other) {
+		struct guest_process *copy;
+		int err;
+
+		if (*other == process || !is_kin(userland, *other))
+			continue;
+		err = guest_process_copy((*other)->seen, &copy);
+		if (err)
+			return err;
+		copy->stamp = UINT64_MAX;	/* not its own */
+		userland->counts.inherited++;
+		return replace(userland, process, copy);
+	}
+	return 0;
+}
+
 static int read_process(struct userland *userland, struct process *process)
 {
 	struct guest_process *seen;
@@ -354,7 +397,9 @@ static int read_process(struct userland *userland, struct process *process)
 		userland->counts.failed++;
 		log_debug("process %llu of the guest: %s", (unsigned long long)process->pid,
 			  error_text(err));
-		return err == -ENOMEM ? err : 0;
+		if (err == -ENOMEM)
+			return err;
+		return process->seen ? 0 : inherit(userland, process);
 	}
 	if (seen->partial)
 		process->next_check = userland->wire->time + RETRY_NS;
@@ -430,6 +475,7 @@ int userland_enter(struct userland *userland, const struct wire_sample *wire,
 	if (err)
 		return keep_error(userland, err);
 	process->used = wire->time;
+	memcpy(process->comm, wire->task.comm, sizeof(process->comm));
 	userland->current = process;
 	return userland->error;
 }
@@ -580,6 +626,7 @@ void userland_counts_write(const struct userland_counts *counts, struct strbuf *
 	write_count(out, "processes read again", counts->reread);
 	write_count(out, "processes read in part", counts->partial);
 	write_count(out, "processes that could not be read", counts->failed);
+	write_count(out, "processes known by what forked them", counts->inherited);
 	write_count(out, "objects with rules from guest memory", objects->from_guest);
 	write_count(out, "objects with rules from files", objects->from_file);
 	write_count(out, "objects with some rules not in guest memory", objects->partial);

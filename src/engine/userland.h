@@ -22,6 +22,7 @@ struct userland_counts {
 	u64 reread;		/* read again: they had mapped something, or run another program */
 	u64 partial;		/* of all reads, those that came out incomplete */
 	u64 failed;		/* reads that failed */
+	u64 inherited;		/* of them, of processes that were known by what forked them */
 };
 
 struct userland;

@@ -484,6 +484,30 @@ static int copy_file(const struct guest_mapped_file *file, struct guest_process 
 	return err;
 }
 
+int guest_process_copy(const struct guest_process *process, struct guest_process **ret)
+{
+	_cleanup_(guest_process_destroy) struct guest_process *copy = calloc(1, sizeof(*copy));
+	int err = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	copy->task = process->task;
+	copy->mm = process->mm;
+	copy->pid = process->pid;
+	copy->start_time = process->start_time;
+	copy->stamp = process->stamp;
+	copy->partial = process->partial;
+	copy->exe = process->exe;
+	copy->space = process->space;
+	for (size_t i = 0; !err && i < process->mappings.nr; i++)
+		err = vec_push(&copy->mappings, process->mappings.data[i]);
+	for (size_t i = 0; !err && i < process->files.nr; i++)
+		err = copy_file(&process->files.data[i], copy);
+	if (!err)
+		*ret = TAKE_PTR(copy);
+	return err;
+}
+
 int guest_process_excerpt(const struct guest_process *process, size_t i,
 			  struct guest_process **ret)
 {

@@ -89,6 +89,9 @@ DEFINE_CLEANUP(struct guest_process *, guest_process_destroy)
 /* Bytes of memory that it takes. */
 size_t guest_process_size(const struct guest_process *process);
 
+/* A copy of all of it. */
+int guest_process_copy(const struct guest_process *process, struct guest_process **ret);
+
 /*
  * What reading the object of mapping @i takes, as a process of its own: that mapping and, when it
  * is one of a file, the file and others of it, GUEST_EXCERPT_MAPPINGS at most. For who reads it

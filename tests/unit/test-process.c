@@ -215,6 +215,34 @@ static void test_excerpt(void **state)
 	close_fixture(f);
 }
 
+static void test_copy(void **state)
+{
+	_cleanup_(guest_process_destroy) struct guest_process *copy = NULL;
+	struct fixture fixture, *f = &fixture;
+
+	(void)state;
+	open_fixture(f);
+	add_program(&f->p);
+	build_hang_mappings(&f->p, 2, BUILD_MAPLE_ARANGE);
+	read_process(f, false);
+	assert_int_equal(guest_process_copy(f->process, &copy), 0);
+	assert_int_equal(guest_process_size(copy), guest_process_size(f->process));
+	assert_memory_equal(copy->mappings.data, f->process->mappings.data,
+			    copy->mappings.nr * sizeof(*copy->mappings.data));
+	for (size_t i = 0; i < copy->files.nr; i++) {
+		assert_string_equal(copy->files.data[i].path, f->process->files.data[i].path);
+		assert_ptr_not_equal(copy->files.data[i].path, f->process->files.data[i].path);
+	}
+	assert_int_equal(copy->task, f->process->task);
+	assert_int_equal(copy->mm, f->process->mm);
+	assert_int_equal(copy->pid, f->process->pid);
+	assert_int_equal(copy->start_time, f->process->start_time);
+	assert_int_equal(copy->stamp, f->process->stamp);
+	assert_int_equal(copy->exe, f->process->exe);
+	assert_memory_equal(&copy->space, &f->process->space, sizeof(copy->space));
+	close_fixture(f);
+}
+
 /* However often a file is mapped, and the one that is asked for is among them. */
 static void test_excerpt_limit(void **state)
 {
@@ -719,6 +747,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forms),
 		cmocka_unit_test(test_excerpt),
+		cmocka_unit_test(test_copy),
 		cmocka_unit_test(test_excerpt_limit),
 		cmocka_unit_test(test_deep_tree),
 		cmocka_unit_test(test_full_leaf),

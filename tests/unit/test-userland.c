@@ -354,6 +354,7 @@ static void test_many(void **state)
 	struct wire_task task = f->wire.task;
 
 	enter(f, NS_PER_S);
+	strcpy(f->wire.task.comm, "others");
 	for (u64 i = 1; i <= USERLAND_MAX_PROCESSES; i++) {
 		f->wire.task.pid = 5000 + i;
 		enter(f, NS_PER_S + i);
@@ -370,6 +371,52 @@ static void test_many(void **state)
 		mmaps[record.time == 2 * NS_PER_S] += record.kind == PERFDATA_MMAP;
 	assert_int_equal(mmaps[0], 2);
 	assert_int_equal(mmaps[1], 2);
+}
+
+/* Enters a process that is gone, @pid, which looks like a fork of the program: what is its rule? */
+static int find_forked(struct fixture *f, u64 time, s32 pid, s32 *ret_offset)
+{
+	f->wire.task.pid = pid;
+	f->wire.task.mm = 0x1000;
+	f->life.number++;
+	enter(f, time);
+	return find(f, TEXT + FUNCTION + 4, ret_offset);
+}
+
+/* What was forked and is gone has what it was forked from, where it looks like that. */
+static void test_forked(void **state)
+{
+	struct fixture *f = *state;
+	struct wire_sample program;
+	struct userland_counts counts;
+	struct records records;
+	s32 offset = 0;
+
+	build_program_cache(&f->program);
+	f->wire.user_sp = JIT + 4096 + 64;
+	program = f->wire;
+	enter(f, NS_PER_S);
+	strcpy(f->wire.task.comm, "other");
+	assert_int_equal(find_forked(f, NS_PER_S + 1, 5001, &offset), -ENODATA);
+	f->wire = program;
+	f->wire.user_sp = JIT + 64;	/* no memory of its own */
+	assert_int_equal(find_forked(f, NS_PER_S + 2, 5002, &offset), -ENODATA);
+	f->wire = program;
+	f->wire.user_pc = JIT + 16;	/* of no file */
+	assert_int_equal(find_forked(f, NS_PER_S + 3, 5003, &offset), -ENODATA);
+	f->wire = program;
+	assert_int_equal(find_forked(f, NS_PER_S + 4, 5004, &offset), 0);
+	assert_int_equal(offset, 24);
+	/* One that was not read itself is as good. */
+	f->wire = program;
+	assert_int_equal(find_forked(f, NS_PER_S + 5, 5005, &offset), 0);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.processes, 1);
+	assert_int_equal(counts.failed, 5);
+	assert_int_equal(counts.inherited, 2);
+	read_records(f, &records);
+	assert_int_equal(records.mmaps, 6);
+	assert_string_equal(records.names[4], "/usr/libx.so");
 }
 
 /* To read one can take long, and be large, if the guest wants it so. */
@@ -442,7 +489,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(rules),	    TEST(nothing_cached), TEST(new_mapping),
 		TEST(another_life), TEST(no_user_space),  TEST(many),
-		TEST(mapped_since), TEST(costly),
+		TEST(mapped_since), TEST(forked),	  TEST(costly),
 		TEST(no_memory),
 		TEST(loader),	    TEST(loader_left),
 		cmocka_unit_test(test_counts_text),
