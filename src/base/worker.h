@@ -70,8 +70,8 @@ bool worker_was_told(struct worker_client *client);
 struct worker_job *worker_take(struct worker_client *client);
 
 /*
- * Waits until a job is done that was not taken yet, or has told something; at most until @deadline, CLOCK_MONOTONIC in
- * ns. -ETIMEDOUT; -ENOENT: there is none to wait for.
+ * Waits until a job is done that was not taken yet, or has told something; at most until
+ * @deadline, CLOCK_MONOTONIC in ns. -ETIMEDOUT; -ENOENT: there is none to wait for.
  */
 int worker_wait(struct worker_client *client, u64 deadline);
 

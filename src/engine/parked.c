@@ -9,8 +9,9 @@
 
 /* 8-byte aligned, as records have to be. */
 struct head {
-	u64 time, epoch;
+	u64 time;
 	const void *what;	/* NULL: done with, or never a sample: the rest of the area */
+	void *held;
 	u32 size;		/* with the record behind it */
 	u32 pad;
 };
@@ -102,7 +103,7 @@ static struct head *reserve(struct parked *parked, u32 size)
 	return head;
 }
 
-int parked_add(struct parked *parked, const struct sample *sample, const void *what, u64 epoch)
+int parked_add(struct parked *parked, const struct sample *sample, const void *what, void *held)
 {
 	const struct wire_sample *wire = sample->wire;
 	u32 size = sizeof(struct head) + ALIGN_UP(wire->size, 8);
@@ -113,7 +114,7 @@ int parked_add(struct parked *parked, const struct sample *sample, const void *w
 	head = reserve(parked, size);
 	if (!head)
 		return -ENOBUFS;
-	*head = (struct head){ .time = wire->time, .epoch = epoch, .what = what, .size = size };
+	*head = (struct head){ .time = wire->time, .what = what, .held = held, .size = size };
 	memcpy(head + 1, wire, wire->size);
 	parked->nr++;
 	parked->oldest = MIN(parked->oldest, wire->time);
@@ -152,7 +153,7 @@ static void visit(struct parked *parked, struct head *head, parked_fn *fn, void 
 		return;
 	/* It was whole when it was copied. */
 	if (!sample_init(&sample, head + 1, head->size - sizeof(*head)))
-		head->what = fn(ctx, &sample, head->what, head->epoch);
+		head->what = fn(ctx, &sample, head->what, head->held);
 	else
 		head->what = NULL;
 	if (!head->what)

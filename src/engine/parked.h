@@ -17,8 +17,8 @@ int parked_create(struct parked **ret);
 void parked_destroy(struct parked *parked);
 DEFINE_CLEANUP(struct parked *, parked_destroy)
 
-/* Copies @sample, which waits for @what and was seen at @epoch. -ENOBUFS: no room. */
-int parked_add(struct parked *parked, const struct sample *sample, const void *what, u64 epoch);
+/* Copies @sample, which waits for @what and keeps @held, its owner's. -ENOBUFS: no room. */
+int parked_add(struct parked *parked, const struct sample *sample, const void *what, void *held);
 
 size_t parked_nr(const struct parked *parked);
 
@@ -29,7 +29,7 @@ u64 parked_oldest(const struct parked *parked);
  * Calls @fn with each in the order that they came in. @fn returns what the sample waits for from
  * then on; NULL: for nothing, it is done with and not valid any more. May not add any.
  */
-typedef const void *parked_fn(void *ctx, const struct sample *sample, const void *what, u64 epoch);
+typedef const void *parked_fn(void *ctx, const struct sample *sample, const void *what, void *held);
 void parked_for_each(struct parked *parked, parked_fn *fn, void *ctx);
 
 #endif

@@ -107,8 +107,8 @@ void recorder_get_accounting(const struct recorder *recorder, struct accounting 
 int recorder_stop(struct recorder *recorder);
 
 /*
- * Goes on with what waits for files of the guests' programs, at most until @deadline, CLOCK_MONOTONIC
- * in ns. Whether all are read; servers are not waited for.
+ * Goes on with what waits for files of the guests' programs, at most until @deadline,
+ * CLOCK_MONOTONIC in ns. Whether all are read; servers are not waited for.
  */
 bool recorder_wait(struct recorder *recorder, u64 deadline);
 

@@ -110,7 +110,7 @@ static int check_call(void *ctx, gva_t ret_addr, bool user)
 	if (!user)
 		return guest_check_kernel_call(recording->guest, ret_addr);
 	if (!recording->space_valid || recording->task_gone ||
-	    userland_is_newer(recording->userland, ret_addr))
+	    userland_has_changed(recording->userland, ret_addr))
 		return -EFAULT;
 	return callcheck_user(recording->callcheck, &recording->space, ret_addr, recording->now);
 }
@@ -238,10 +238,23 @@ int recording_create(const struct mem_reader *mem, const struct recording_option
 	return 0;
 }
 
+/* For parked_for_each(): done with, or given up. */
+static const void *drop_parked(void *ctx, const struct sample *sample, const void *what, void *held)
+{
+	struct recording *recording = ctx;
+
+	(void)sample;
+	(void)what;
+	userland_let_go(recording->userland, held);
+	return NULL;
+}
+
 void recording_destroy(struct recording *recording)
 {
 	if (!recording)
 		return;
+	if (recording->parked)
+		parked_for_each(recording->parked, drop_parked, recording);
 	parked_destroy(recording->parked);
 	userland_destroy(recording->userland);
 	perfdata_writer_destroy(recording->writer);
@@ -541,10 +554,13 @@ static int finish_sample(struct recording *recording, const struct sample *sampl
 static bool wait_for_rules(struct recording *recording, const struct sample *sample)
 {
 	const struct object *object = userland_waits_for(recording->userland);
+	struct userland_view *view;
 
 	if (!object)
 		return false;
-	if (parked_add(recording->parked, sample, object, userland_epoch(recording->userland))) {
+	view = userland_hold(recording->userland);
+	if (!view || parked_add(recording->parked, sample, object, view)) {
+		userland_let_go(recording->userland, view);
 		recording->not_kept++;
 		return false;
 	}
@@ -558,7 +574,7 @@ struct catch_up {
 	u64 now;
 };
 
-static const void *try_again(void *ctx, const struct sample *sample, const void *what, u64 epoch)
+static const void *try_again(void *ctx, const struct sample *sample, const void *what, void *held)
 {
 	const struct catch_up *catch_up = ctx;
 	struct recording *recording = catch_up->recording;
@@ -567,17 +583,17 @@ static const void *try_again(void *ctx, const struct sample *sample, const void 
 	const struct object *object;
 
 	if (recording->error)
-		return NULL;
+		return drop_parked(recording, sample, what, held);
 	if (userland_is_pending(recording->userland, what) && !late)
 		return what;
 	set_space(recording, sample->wire);
-	userland_enter_again(recording->userland, sample->wire, epoch, &recording->task_gone);
+	userland_enter_again(recording->userland, sample->wire, held, &recording->task_gone);
 	unwind_sample(&recording->unwinder, sample, &recording->chain);
 	object = userland_waits_for(recording->userland);
 	if (object && !late)
 		return object;
 	finish_sample(recording, sample);
-	return NULL;
+	return drop_parked(recording, sample, what, held);
 }
 
 /* Ends of tasks, now and then. */

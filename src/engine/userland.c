@@ -23,17 +23,25 @@ struct shown {
 	u64 since;			/* epoch in which it was first seen */
 };
 
+/* What was read of a process at a time. Its own, and of samples that wait. */
+struct userland_view {
+	struct guest_process *seen;
+	struct shown *shown;		/* owned: of each mapping */
+	u64 life;			/* .since of its process */
+	unsigned int users;
+	size_t bytes;			/* of .seen and .shown */
+	bool old;			/* not its process' any more: its bytes are in .old_bytes */
+};
+
 struct process {
 	u64 pid, mm;			/* by which samples name it */
 	char comm[WIRE_COMM_LEN];	/* of the last sample's task */
-	struct guest_process *seen;	/* NULL: could not be read */
-	struct shown *shown;		/* owned: of each mapping */
-	u64 life;			/* number of the one that .seen is of */
+	struct userland_view *view;	/* NULL: could not be read */
+	u64 life;			/* number of the one that .view is of */
 	u64 since;			/* epoch in which that was first seen */
 	bool told;			/* what it has mapped was written, in this life */
 	u64 next_check;			/* ns */
 	u64 used;			/* ns, of the last sample */
-	size_t bytes;			/* of .seen and .shown */
 };
 
 struct userland {
@@ -43,12 +51,13 @@ struct userland {
 	struct hashmap by_mm;		/* pid and mm to index + 1 of .processes */
 	struct userland_counts counts;
 
-	/* What the lookups are about; .current NULL: nothing. */
-	struct process *current;
+	/* What the lookups are about; .view NULL: nothing is known. */
+	struct userland_view *view;
+	struct process *current;	/* .view's; NULL: none, or of a sample entered again */
+	struct process *again;		/* whose .view was, as it is now; NULL: of no such sample */
 	const struct wire_sample *wire;
 	const struct object *waits_for;
 	bool checked;			/* .current's list is that of this sample */
-	u64 known;			/* what is of a later epoch is not known to it */
 	u64 since;			/* of .current's program: struct life */
 	u64 epoch;			/* of the last read */
 	bool forgot;			/* processes whose mappings were written */
@@ -57,6 +66,7 @@ struct userland {
 	unsigned int reads;		/* in that second */
 	u64 memory_reads;		/* the same, of guest memory */
 	u64 bytes;			/* of all processes */
+	u64 old_bytes;			/* of views that only samples keep that wait */
 	u64 records;			/* of mappings, written */
 };
 
@@ -78,16 +88,69 @@ int userland_create(const struct userland_options *options, struct userland **re
 	return 0;
 }
 
-static void process_deinit(struct userland *userland, struct process *process)
+static void view_destroy(struct userland_view *view)
 {
-	userland->bytes -= process->bytes;
-	guest_process_destroy(process->seen);
-	free(process->shown);
+	if (!view)
+		return;
+	guest_process_destroy(view->seen);
+	free(view->shown);
+	free(view);
+}
+DEFINE_CLEANUP(struct userland_view *, view_destroy)
+
+/* Takes @seen over. */
+static int view_create(struct guest_process *seen, u64 life, struct userland_view **ret)
+{
+	_cleanup_(view_destroy) struct userland_view *view = calloc(1, sizeof(*view));
+	struct shown *shown = calloc(seen->mappings.nr + 1, sizeof(*shown));
+
+	if (!view || !shown) {
+		free(shown);
+		guest_process_destroy(seen);
+		return -ENOMEM;
+	}
+	view->seen = seen;
+	view->shown = shown;
+	view->life = life;
+	view->users = 1;
+	view->bytes = guest_process_size(seen) + seen->mappings.nr * sizeof(*shown);
+	*ret = TAKE_PTR(view);
+	return 0;
+}
+
+void userland_let_go(struct userland *userland, struct userland_view *view)
+{
+	if (!view || --view->users)
+		return;
+	if (view->old)
+		userland->old_bytes -= view->bytes;
+	else
+		userland->bytes -= view->bytes;
+	view_destroy(view);
+}
+
+struct userland_view *userland_hold(struct userland *userland)
+{
+	if (!userland->view || userland->old_bytes > userland->options.max_bytes / 4)
+		return NULL;
+	userland->view->users++;
+	return userland->view;
+}
+
+/* Samples that wait may keep what the process has no more. */
+static void drop_view(struct userland *userland, struct userland_view *view)
+{
+	if (!view)
+		return;
+	view->old = true;
+	userland->bytes -= view->bytes;
+	userland->old_bytes += view->bytes;
+	userland_let_go(userland, view);
 }
 
 static void process_destroy(struct userland *userland, struct process *process)
 {
-	process_deinit(userland, process);
+	drop_view(userland, process->view);
 	free(process);
 }
 
@@ -139,7 +202,7 @@ static int forget_old(struct userland *userland)
 
 static void process_reset(struct userland *userland, struct process *process, u64 pid, u64 mm)
 {
-	process_deinit(userland, process);
+	drop_view(userland, process->view);
 	*process = (struct process){ .pid = pid, .mm = mm, .since = ++userland->epoch };
 }
 
@@ -174,13 +237,13 @@ static int find_process(struct userland *userland, u64 pid, u64 mm, struct proce
 	return 0;
 }
 
-static struct object *object_of(struct userland *userland, struct process *process, size_t i)
+static struct object *object_of(struct userland *userland, struct userland_view *view, size_t i)
 {
-	const struct guest_mapping *mapping = &process->seen->mappings.data[i];
+	const struct guest_mapping *mapping = &view->seen->mappings.data[i];
 
-	if (!process->shown[i].object)
-		process->shown[i].object = objects_get(userland->objects, process->seen, mapping);
-	return process->shown[i].object;
+	if (!view->shown[i].object)
+		view->shown[i].object = objects_get(userland->objects, view->seen, mapping);
+	return view->shown[i].object;
 }
 
 /*
@@ -208,8 +271,9 @@ static int mapping_name(const struct guest_process *process, const struct guest_
 
 static int write_mapping(struct userland *userland, struct process *process, size_t i)
 {
-	const struct guest_mapping *mapping = &process->seen->mappings.data[i];
-	const struct object *object = object_of(userland, process, i);
+	const struct guest_process *seen = process->view->seen;
+	const struct guest_mapping *mapping = &seen->mappings.data[i];
+	const struct object *object = object_of(userland, process->view, i);
 	_cleanup_strbuf_ struct strbuf name = STRBUF_INIT;
 	struct perfdata_mmap record = {
 		.pid = process->pid,
@@ -231,7 +295,7 @@ static int write_mapping(struct userland *userland, struct process *process, siz
 		record.build_id = object_build_id(object)->data;
 		record.build_id_size = object_build_id(object)->size;
 	}
-	err = mapping_name(process->seen, mapping, &name);
+	err = mapping_name(seen, mapping, &name);
 	if (err)
 		return err;
 	record.filename = strbuf_cstr(&name);
@@ -256,18 +320,18 @@ static bool is_same_mapping(const struct guest_process *before, const struct gue
 }
 
 /* Says of each mapping since when it is there: those that are not in @before since now. */
-static void date_mappings(struct userland *userland, struct process *process,
-			  const struct guest_process *before, const struct shown *shown_before)
+static void date_mappings(struct userland *userland, struct userland_view *view,
+			  const struct userland_view *before)
 {
 	userland->epoch++;
-	for (size_t i = 0; i < process->seen->mappings.nr; i++) {
-		const struct guest_mapping *mapping = &process->seen->mappings.data[i];
+	for (size_t i = 0; i < view->seen->mappings.nr; i++) {
+		const struct guest_mapping *mapping = &view->seen->mappings.data[i];
 		const struct guest_mapping *old;
 
-		old = before ? guest_process_find(before, mapping->start) : NULL;
-		process->shown[i].since =
-			is_same_mapping(before, old, process->seen, mapping) ?
-			shown_before[old - before->mappings.data].since : userland->epoch;
+		old = before ? guest_process_find(before->seen, mapping->start) : NULL;
+		view->shown[i].since =
+			is_same_mapping(before ? before->seen : NULL, old, view->seen, mapping) ?
+			before->shown[old - before->seen->mappings.data].since : userland->epoch;
 	}
 }
 
@@ -276,12 +340,14 @@ static void date_mappings(struct userland *userland, struct process *process,
 
 static int write_new(struct userland *userland, struct process *process)
 {
-	for (size_t i = 0; i < process->seen->mappings.nr; i++) {
-		const struct guest_mapping *mapping = &process->seen->mappings.data[i];
+	const struct userland_view *view = process->view;
+
+	for (size_t i = 0; i < view->seen->mappings.nr; i++) {
+		const struct guest_mapping *mapping = &view->seen->mappings.data[i];
 		int err;
 
 		if (!(mapping->prot & PROT_EXEC_BIT) ||
-		    process->shown[i].since != userland->epoch)
+		    view->shown[i].since != userland->epoch)
 			continue;
 		if (userland->records++ >= MAX_RECORDS)
 			return 0;
@@ -292,33 +358,19 @@ static int write_new(struct userland *userland, struct process *process)
 	return 0;
 }
 
-static void set_bytes(struct userland *userland, struct process *process)
-{
-	userland->bytes -= process->bytes;
-	process->bytes = guest_process_size(process->seen) +
-			 process->seen->mappings.nr * sizeof(*process->shown);
-	userland->bytes += process->bytes;
-}
-
 /* Takes @seen over, and writes what was not there before. */
 static int replace(struct userland *userland, struct process *process, struct guest_process *seen)
 {
-	_cleanup_(guest_process_destroy) struct guest_process *before = process->seen;
-	struct shown *shown = calloc(seen->mappings.nr + 1, sizeof(*shown));
-	struct shown *shown_before = process->shown;
+	struct userland_view *before = process->view, *view;
 	size_t nr_objects = objects_nr(userland->objects);
-	int err;
+	int err = view_create(seen, process->since, &view);
 
-	if (!shown) {
-		guest_process_destroy(seen);
-		before = NULL;
-		return -ENOMEM;
-	}
-	process->shown = shown;
-	process->seen = seen;
-	date_mappings(userland, process, before, shown_before);
-	free(shown_before);
-	set_bytes(userland, process);
+	if (err)
+		return err;
+	date_mappings(userland, view, before);
+	process->view = view;
+	userland->bytes += view->bytes;
+	drop_view(userland, before);
 	userland->counts.partial += seen->partial;
 	err = write_new(userland, process);
 	userland->reads += (objects_nr(userland->objects) - nr_objects) / FILES_PER_READ;
@@ -353,11 +405,11 @@ static bool is_kin(const struct userland *userland, const struct process *other)
 	const struct wire_sample *wire = userland->wire;
 	const struct guest_mapping *code, *stack;
 
-	if (!other->seen || other->seen->partial ||
+	if (!other->view || other->view->seen->partial ||
 	    memcmp(other->comm, wire->task.comm, sizeof(other->comm)))
 		return false;
-	code = guest_process_find(other->seen, GVA(wire->user_pc));
-	stack = guest_process_find(other->seen, GVA(wire->user_sp));
+	code = guest_process_find(other->view->seen, GVA(wire->user_pc));
+	stack = guest_process_find(other->view->seen, GVA(wire->user_sp));
 	return code && code->kind == GUEST_MAPPING_FILE && code->prot & PROT_EXEC_BIT && stack &&
 	       stack->kind != GUEST_MAPPING_FILE && stack->prot & PROT_WRITE_BIT;
 }
@@ -374,7 +426,7 @@ static int inherit(struct userland *userland, struct process *process)
 
 		if (*other == process || !is_kin(userland, *other))
 			continue;
-		err = guest_process_copy((*other)->seen, &copy);
+		err = guest_process_copy((*other)->view->seen, &copy);
 		if (err)
 			return err;
 		copy->stamp = UINT64_MAX;	/* not its own */
@@ -399,11 +451,11 @@ static int read_process(struct userland *userland, struct process *process)
 			  error_text(err));
 		if (err == -ENOMEM)
 			return err;
-		return process->seen ? 0 : inherit(userland, process);
+		return process->view ? 0 : inherit(userland, process);
 	}
 	if (seen->partial)
 		process->next_check = userland->wire->time + RETRY_NS;
-	if (process->seen)
+	if (process->view)
 		userland->counts.reread++;
 	else
 		userland->counts.processes++;
@@ -417,9 +469,9 @@ static int check(struct userland *userland, struct process *process)
 
 	userland->checked = true;
 	process->next_check = userland->wire->time + CHECK_NS;
-	if (process->seen &&
+	if (process->view &&
 	    (guest_process_stamp(userland->options.guest, &userland->wire->task, &stamp) ||
-	     (stamp == process->seen->stamp && !process->seen->partial)))
+	     (stamp == process->view->seen->stamp && !process->view->seen->partial)))
 		return 0;
 	return read_process(userland, process);
 }
@@ -440,7 +492,8 @@ static bool has_user_space(const struct wire_sample *wire)
 
 static void leave(struct userland *userland)
 {
-	userland->current = NULL;
+	userland->view = NULL;
+	userland->current = userland->again = NULL;
 	userland->waits_for = NULL;
 }
 
@@ -466,7 +519,6 @@ int userland_enter(struct userland *userland, const struct wire_sample *wire,
 		return userland->error;
 	userland->wire = wire;
 	userland->checked = false;
-	userland->known = UINT64_MAX;
 	err = find_process(userland, (u32)wire->task.pid, wire->task.mm, &process);
 	if (!err)
 		set_life(userland, process, life);
@@ -477,59 +529,44 @@ int userland_enter(struct userland *userland, const struct wire_sample *wire,
 	process->used = wire->time;
 	memcpy(process->comm, wire->task.comm, sizeof(process->comm));
 	userland->current = process;
+	userland->view = process->view;
 	return userland->error;
 }
 
-u64 userland_epoch(const struct userland *userland)
-{
-	return userland->epoch;
-}
-
-void userland_enter_again(struct userland *userland, const struct wire_sample *wire, u64 epoch,
-			  bool *ret_gone)
+void userland_enter_again(struct userland *userland, const struct wire_sample *wire,
+			  struct userland_view *view, bool *ret_gone)
 {
 	u64 pid = (u32)wire->task.pid, stamp, *slot;
 	struct process *process;
 
 	leave(userland);
-	*ret_gone = false;
-	if (!has_user_space(wire))
-		return;
-	*ret_gone = guest_process_stamp(userland->options.guest, &wire->task, &stamp);
 	slot = hashmap_get(&userland->by_mm, key_of(pid, wire->task.mm));
 	process = slot ? userland->processes.data[*slot - 1] : NULL;
-	if (!process || process->pid != pid || process->mm != wire->task.mm)
-		return;		/* forgotten, for many others */
-	if (process->since > epoch) {
-		*ret_gone = true;	/* another life, or read anew */
-		return;
-	}
+	if (process && process->since == view->life)
+		userland->again = process;
+	/* Another life; or forgotten, for many others. */
+	*ret_gone = !userland->again ||
+		    guest_process_stamp(userland->options.guest, &wire->task, &stamp);
 	userland->wire = wire;
 	userland->checked = true;
-	userland->known = epoch;
-	userland->current = process;
+	userland->view = view;
 }
 
-static const struct guest_mapping *find_mapping(const struct process *process, gva_t pc)
+static const struct guest_mapping *find_mapping(const struct userland_view *view, gva_t pc)
 {
-	return process->seen ? guest_process_find(process->seen, pc) : NULL;
+	return view ? guest_process_find(view->seen, pc) : NULL;
 }
 
-static bool is_newer(const struct userland *userland, const struct process *process,
-		     const struct guest_mapping *mapping)
+bool userland_has_changed(const struct userland *userland, gva_t pc)
 {
-	return process->shown[mapping - process->seen->mappings.data].since > userland->known;
-}
-
-bool userland_is_newer(const struct userland *userland, gva_t pc)
-{
-	const struct process *process = userland->current;
+	const struct userland_view *was = userland->view;
+	const struct userland_view *now = userland->again ? userland->again->view : NULL;
 	const struct guest_mapping *mapping;
 
-	if (!process || userland->known == UINT64_MAX)
-		return false;	/* a sample that has not waited: asked for each of its frames */
-	mapping = find_mapping(process, pc);
-	return mapping && is_newer(userland, process, mapping);
+	if (!now || now == was)
+		return false;
+	mapping = find_mapping(now, pc);
+	return !mapping || !is_same_mapping(was->seen, find_mapping(was, pc), now->seen, mapping);
 }
 
 /* Lists that could not be read to their end are not read for every address that they lack. */
@@ -537,38 +574,43 @@ static bool may_check(const struct userland *userland, const struct process *pro
 {
 	if (userland->checked)
 		return false;
-	return (process->seen && !process->seen->partial) ||
+	return (process->view && !process->view->seen->partial) ||
 	       userland->wire->time >= process->next_check;
+}
+
+/* Reads the process when what is at @pc is not known: it may have been mapped since we looked. */
+static int look_again(struct userland *userland, gva_t pc)
+{
+	struct process *process = userland->current;
+	int err;
+
+	if (!process || find_mapping(userland->view, pc) || !may_check(userland, process))
+		return 0;
+	err = keep_error(userland, check(userland, process));
+	userland->view = process->view;
+	return err;
 }
 
 int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_row)
 {
-	struct process *process = userland->current;
 	const struct guest_mapping *mapping;
+	struct userland_view *view;
 	struct object *object;
 	size_t i;
 	int err;
 
-	if (!process)
-		return -ENODATA;
-	mapping = find_mapping(process, pc);
-	if (!mapping && may_check(userland, process)) {
-		/* Mapped since we looked. */
-		err = keep_error(userland, check(userland, process));
-		if (err)
-			return err;
-		mapping = find_mapping(process, pc);
-	}
+	err = look_again(userland, pc);
+	if (err)
+		return err;
+	view = userland->view;
+	mapping = find_mapping(view, pc);
 	if (!mapping)
-		return process->seen && !process->seen->partial ? -ENOENT : -ENODATA;
-	/* Of another file than the one that the stack is of, maybe. */
-	if (is_newer(userland, process, mapping))
-		return -ENODATA;
-	i = mapping - process->seen->mappings.data;
-	object = object_of(userland, process, i);
+		return view && !view->seen->partial ? -ENOENT : -ENODATA;
+	i = mapping - view->seen->mappings.data;
+	object = object_of(userland, view, i);
 	if (!object)
 		return mapping->kind == GUEST_MAPPING_FILE ? -ENODATA : -ENOENT;
-	err = objects_find_row(userland->objects, object, process->seen, i,
+	err = objects_find_row(userland->objects, object, view->seen, i,
 			       pc.addr - mapping->start.addr + mapping->offset,
 			       userland->wire->time, ret_row);
 	if (err == -EAGAIN)

@@ -48,20 +48,24 @@ DEFINE_CLEANUP(struct userland *, userland_destroy)
 int userland_enter(struct userland *userland, const struct wire_sample *wire,
 		   const struct life *life);
 
-/* Of what was read so far: grows when a process or what it has mapped is read anew. */
-u64 userland_epoch(const struct userland *userland);
+/*
+ * What is known now of what the process entered has mapped, for a sample that is to be entered
+ * again: until userland_let_go(). NULL: nothing, or more is held by now than may be.
+ */
+struct userland_view *userland_hold(struct userland *userland);
+void userland_let_go(struct userland *userland, struct userland_view *view);
 
 /*
- * The same for a sample that was entered before, at @epoch, and waited, and of whose process newer
- * samples may have come since: nothing is read again and no record written. What was mapped since
- * is not known to it. *@ret_gone: its task is no more what it was then, so that memory is not to be
- * read by its page tables.
+ * As userland_enter() for a sample that was entered before, when @view was held, and waited: its
+ * process may have mapped other things since, or be gone. Nothing is read again and no record
+ * written. *@ret_gone: its task is no more what it was then, so that memory is not to be read by
+ * its page tables.
  */
-void userland_enter_again(struct userland *userland, const struct wire_sample *wire, u64 epoch,
-			  bool *ret_gone);
+void userland_enter_again(struct userland *userland, const struct wire_sample *wire,
+			  struct userland_view *view, bool *ret_gone);
 
-/* Whether what is at @pc was mapped after the sample that was entered again. */
-bool userland_is_newer(const struct userland *userland, gva_t pc);
+/* Whether the process of a sample that was entered again has something else at @pc by now. */
+bool userland_has_changed(const struct userland *userland, gva_t pc);
 
 /* unwind_ops.find_user_row() for the process entered: as objects_find_row(). */
 int userland_find_row(struct userland *userland, gva_t pc, struct cfi_row *ret_row);

@@ -17,15 +17,15 @@ userland_copy "$built"
 # debug_file FILE: its debug package's file, where that is installed
 debug_file() {
 	id=$(readelf -n "$1" | sed -n 's/.*Build ID: //p')
-	ls "/usr/lib/debug/.build-id/$(echo "$id" | cut -c 1-2)/$(echo "$id" | cut -c 3-).debug" 2>/dev/null
+	ls /usr/lib/debug/.build-id/"$(echo "$id" | sed 's|^..|&/|')".debug 2>/dev/null
 }
 
 # Its disks have the files that the words of a job name: those of debug packages as on other lab hosts.
 label="Intel host"
 # shellcheck disable=SC2046 # words
 if recorded all.status --host intel --timeout 2700 -- \
-	"$SRC/tests/lab/user-host" "$built" 6.1 disks $(for file in /lib/x86_64-linux-gnu/libc.so.6 \
-		/lib/x86_64-linux-gnu/libm.so.6 /lib64/ld-linux-x86-64.so.2; do debug_file "$file"; done); then
+	"$SRC/tests/lab/user-host" "$built" 6.1 disks $(debug_file /lib/x86_64-linux-gnu/libc.so.6) \
+	$(debug_file /lib/x86_64-linux-gnu/libm.so.6) $(debug_file /lib64/ld-linux-x86-64.so.2); then
 	userland_check all 97 95
 	chains_judge
 fi

@@ -27,7 +27,7 @@ static int add(struct parked *parked, u64 time, u32 size, const void *what)
 	build.wire.time = time;
 	build_sample_stack(&build, WIRE_STACK_USER, &stack, size, STOP_COMPLETE);
 	assert_int_equal(build_sample_finish(&build, &sample), 0);
-	err = parked_add(parked, &sample, what, ~time);
+	err = parked_add(parked, &sample, what, (void *)~time);
 	build_sample_deinit(&build);
 	return err;
 }
@@ -38,14 +38,14 @@ struct seen {
 	u64 keep;		/* those whose time is a multiple of it stay; 0: none */
 };
 
-static const void *look(void *ctx, const struct sample *sample, const void *what, u64 epoch)
+static const void *look(void *ctx, const struct sample *sample, const void *what, void *held)
 {
 	const struct wire_sample *wire = sample->wire;
 	const struct wire_stack *stack = &wire->stacks[0];
 	struct seen *seen = ctx;
 
 	assert_non_null(what);
-	assert_int_equal(epoch, ~wire->time);
+	assert_ptr_equal(held, (void *)~wire->time);
 	for (u32 i = 0; i < stack->size; i++)
 		assert_int_equal(((const u8 *)wire)[stack->offset + i], wire->time & 0xff);
 	seen->times[seen->nr++] = wire->time;
@@ -126,9 +126,9 @@ static void test_around(void **state)
 }
 
 /* Those of up to @ctx are done with. */
-static const void *drop_early(void *ctx, const struct sample *sample, const void *what, u64 epoch)
+static const void *drop_early(void *ctx, const struct sample *sample, const void *what, void *held)
 {
-	(void)epoch;
+	(void)held;
 	return sample->wire->time > *(const u64 *)ctx ? what : NULL;
 }
 

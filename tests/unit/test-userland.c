@@ -221,43 +221,74 @@ static void test_another_life(void **state)
 	assert_int_equal(second, 2);
 }
 
-/* What was mapped since is not of a sample that waited, nor another life of its process. */
+/* A sample that waited has what was mapped when it was taken, whatever has become of that. */
 static void test_mapped_since(void **state)
 {
 	struct fixture *f = *state;
 	struct build_process *p = &f->program.process;
-	u64 epoch;
+	struct userland_view *before, *after;
 	s32 offset;
 	bool gone;
 
 	build_program_cache(&f->program);
 	enter(f, NS_PER_S);
 	assert_int_equal(find(f, TEXT + FUNCTION, &offset), 0);
-	epoch = userland_epoch(f->userland);
+	assert_non_null(before = userland_hold(f->userland));
 	build_vma(p, AGAIN, AGAIN + ALIGN_UP(f->program.file.len, 4096),
 		  BUILD_VM_READ | BUILD_VM_EXEC, f->program.mapped_file, 0);
 	build_hang_mappings(p, 1, 0);
 	build_set_u32(p, p->mm + BUILD_MM_SEQ, 77);
 	enter(f, 2 * NS_PER_S);
 	assert_int_equal(find(f, AGAIN + FUNCTION, &offset), 0);
-	assert_false(userland_is_newer(f->userland, GVA(AGAIN)));
-	userland_enter_again(f->userland, &f->wire, epoch, &gone);
+	assert_non_null(after = userland_hold(f->userland));
+	assert_false(userland_has_changed(f->userland, GVA(AGAIN)));
+	userland_enter_again(f->userland, &f->wire, before, &gone);
 	assert_false(gone);
 	assert_int_equal(find(f, TEXT + FUNCTION, &offset), 0);
-	assert_false(userland_is_newer(f->userland, GVA(TEXT)));
-	assert_int_equal(find(f, AGAIN + FUNCTION, &offset), -ENODATA);
-	assert_true(userland_is_newer(f->userland, GVA(AGAIN)));
-	epoch = userland_epoch(f->userland);
-	userland_enter_again(f->userland, &f->wire, epoch, &gone);
+	assert_false(userland_has_changed(f->userland, GVA(TEXT)));
+	assert_int_equal(find(f, AGAIN + FUNCTION, &offset), -ENOENT);
+	assert_true(userland_has_changed(f->userland, GVA(AGAIN)));
+	userland_enter_again(f->userland, &f->wire, after, &gone);
+	assert_false(gone);
 	assert_int_equal(find(f, AGAIN + FUNCTION, &offset), 0);
+	assert_false(userland_has_changed(f->userland, GVA(AGAIN)));
 	f->life.number++;
 	enter(f, 3 * NS_PER_S);
-	userland_enter_again(f->userland, &f->wire, epoch, &gone);
+	userland_enter_again(f->userland, &f->wire, before, &gone);
 	assert_true(gone);
-	assert_int_equal(find(f, TEXT + FUNCTION, &offset), -ENODATA);
-	userland_enter_again(f->userland, &f->wire, userland_epoch(f->userland), &gone);
-	assert_false(gone);
 	assert_int_equal(find(f, TEXT + FUNCTION, &offset), 0);
+	userland_let_go(f->userland, before);
+	userland_enter_again(f->userland, &f->wire, after, &gone);
+	assert_true(gone);
+	assert_int_equal(find(f, AGAIN + FUNCTION, &offset), 0);
+	userland_let_go(f->userland, after);
+}
+
+/* A guest that changes what it has mapped all the time is not kept in all its states. */
+static void test_held(void **state)
+{
+	struct userland_view *views[64];
+	struct fixture *f = *state;
+	unsigned int nr = 0;
+
+	userland_destroy(f->userland);
+	assert_int_equal(userland_create(&(struct userland_options){
+		.guest = f->guest, .writer = f->writer, .max_bytes = 16384,
+	}, &f->userland), 0);
+	for (; nr < 64; nr++) {
+		f->life.number++;
+		enter(f, (nr + 1) * NS_PER_S);
+		views[nr] = userland_hold(f->userland);
+		if (!views[nr])
+			break;
+	}
+	assert_in_range(nr, 2, 60);
+	userland_let_go(f->userland, views[0]);
+	userland_let_go(f->userland, views[1]);
+	assert_non_null(views[0] = userland_hold(f->userland));
+	userland_let_go(f->userland, views[0]);
+	for (unsigned int i = 2; i < nr; i++)
+		userland_let_go(f->userland, views[i]);
 }
 
 static void test_no_user_space(void **state)
@@ -282,6 +313,7 @@ static void test_loader(void **state)
 	_cleanup_(worker_destroy) struct worker *loader = NULL;
 	struct fixture *f = *state;
 	struct userland_counts counts;
+	struct userland_view *view;
 	s32 offset = 0;
 	bool gone;
 
@@ -293,6 +325,7 @@ static void test_loader(void **state)
 	build_program_cache(&f->program);
 	enter(f, NS_PER_S);
 	assert_null(userland_waits_for(f->userland));
+	assert_non_null(view = userland_hold(f->userland));
 	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), -EAGAIN);
 	assert_non_null(userland_waits_for(f->userland));
 	assert_true(userland_is_pending(f->userland,
@@ -309,7 +342,7 @@ static void test_loader(void **state)
 	while (!userland_wait(f->userland, clock_now_ns() + 60 * NS_PER_S))
 		assert_true(userland_collect(f->userland));
 	assert_false(userland_collect(f->userland));
-	userland_enter_again(f->userland, &f->wire, UINT64_MAX, &gone);
+	userland_enter_again(f->userland, &f->wire, view, &gone);
 	assert_false(gone);
 	assert_null(userland_waits_for(f->userland));
 	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), 0);
@@ -320,9 +353,10 @@ static void test_loader(void **state)
 	assert_int_equal(counts.objects.unread, 0);
 	/* Another program by then: known by the sample's mm, and its memory is not to be read. */
 	build_set(&f->program.process, f->program.process.task + BUILD_TASK_MM, 0);
-	userland_enter_again(f->userland, &f->wire, UINT64_MAX, &gone);
+	userland_enter_again(f->userland, &f->wire, view, &gone);
 	assert_true(gone);
 	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), 0);
+	userland_let_go(f->userland, view);
 	userland_destroy(TAKE_PTR(f->userland));
 }
 
@@ -489,7 +523,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(rules),	    TEST(nothing_cached), TEST(new_mapping),
 		TEST(another_life), TEST(no_user_space),  TEST(many),
-		TEST(mapped_since), TEST(forked),	  TEST(costly),
+		TEST(mapped_since), TEST(held),	  TEST(forked),	  TEST(costly),
 		TEST(no_memory),
 		TEST(loader),	    TEST(loader_left),
 		cmocka_unit_test(test_counts_text),
