@@ -9,7 +9,8 @@ Usage (inside a lab host): lab/lab guest COMMAND …
   start NAME [options]   start a guest, wait until its workloads have started, print QEMU's pid
       --kernel K         6.1 (default), 6.12, another of Debian that `lab/lab kernel K` fetched
                          before (5.10, 7.3, 6.12@trixie, 6.18-cloud), or a kernel file; of i386
-                         686 and 686-pae, fetched likewise: workloads are then NAME-32-fp and -nofp
+                         686 and 686-pae, fetched likewise: workloads are then NAME-32-fp and -nofp;
+                         in arm64 lab hosts 6.12-16k, likewise, with pages of 16 KiB
       --workload W       a program of lab/workloads and its arguments, in one word: cputree-fp,
                          'syscalls-nofp --report 1'; again for more (default: none)
       --initrd FILE      an image of your own instead; none: without one
@@ -134,6 +135,8 @@ guest_check() {
 			die "--root and --module need a lab kernel"
 	fi
 	! kernel_i386 "${opt[kernel]}" || [ -z "${opt[root]-}" ] || die "--root needs a 64-bit kernel"
+	! kernel_16k "${opt[kernel]}" || [ "$LAB_ARCH" = arm64 ] ||
+		die "kernel ${opt[kernel]} is for guests of arm64 lab hosts"
 	[ "$LAB_ARCH" = amd64 ] || [ -z "${opt[hotplug]-}" ] ||
 		die "--hotplug is not available in an arm64 lab host"
 }

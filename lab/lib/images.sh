@@ -124,7 +124,7 @@ image_guest() {
 image_base() {
 	local LAB_ARCH=$LAB_ARCH
 
-	! kernel_i386 "$1" || LAB_ARCH=i386
+	LAB_ARCH=$(kernel_arch "$1")
 	image_guest
 }
 

@@ -36,9 +36,32 @@ kernel_i386() {
 	[ "$1" = 686 ] || [ "$1" = 686-pae ]
 }
 
+# Of arm64, with pages of 16 KiB: for guests.
+kernel_16k() {
+	[ "$1" = 6.12-16k ]
+}
+
+# kernel_arch VERSION: the architecture that it is of; of most kernels, the one at hand.
+kernel_arch() {
+	if kernel_i386 "$1"; then
+		echo i386
+	elif kernel_16k "$1"; then
+		echo arm64
+	else
+		echo "$LAB_ARCH"
+	fi
+}
+
 # What looks like a kernel's name; whether there is one shows when it is fetched.
 kernel_known() {
-	[[ $1 =~ ^[0-9]+\.[0-9]+(-cloud)?(@[a-z-]+)?$ ]] || kernel_i386 "$1"
+	[[ $1 =~ ^[0-9]+\.[0-9]+(-cloud)?(@[a-z-]+)?$ ]] || kernel_i386 "$1" || kernel_16k "$1"
+}
+
+# kernel_newest VERSION FLAVOUR: the newest package of backports.
+kernel_newest() {
+	kernel_apt cache search --names-only \
+		"^linux-image-${1//./\\.}\\.[0-9]+\\+deb12-$2\$" |
+		awk '{ print $1 }' | sort -V | tail -n 1
 }
 
 # The package that holds kernel VERSION in its generic flavour: the cloud flavour has no 9p.
@@ -50,11 +73,8 @@ kernel_package() {
 			awk '$1 == "Depends:" { print $2; exit }'
 		;;
 	686*) kernel_apt cache depends "linux-image-$1" | awk '$1 == "Depends:" { print $2; exit }' ;;
-	*)
-		kernel_apt cache search --names-only \
-			"^linux-image-${1//./\\.}\\.[0-9]+\\+deb12-$LAB_ARCH\$" |
-			awk '{ print $1 }' | sort -V | tail -n 1
-		;;
+	*-16k) kernel_newest "${1%-16k}" "$LAB_ARCH-16k" ;;
+	*) kernel_newest "$1" "$LAB_ARCH" ;;
 	esac
 }
 
@@ -66,7 +86,7 @@ package_download() {
 kernel_download() {
 	local version=$1 folder=$2 package
 
-	if ! kernel_own "$version" && ! kernel_i386 "$version"; then
+	if ! kernel_own "$version" && ! kernel_i386 "$version" && ! kernel_16k "$version"; then
 		[ "$LAB_ARCH" = amd64 ] || die "no other kernels of $LAB_ARCH than ${LAB_KERNELS[*]}"
 		suite_download "$version" "$folder"
 		return
@@ -148,9 +168,9 @@ kernel_fetch() {
 
 # Print the folder of kernel VERSION; fetch it first where it is missing.
 kernel_dir() {
-	local version=$1 store dir
+	local version=$1 store dir LAB_ARCH=$LAB_ARCH
 
-	! kernel_i386 "$version" || local LAB_ARCH=i386
+	LAB_ARCH=$(kernel_arch "$version")
 	store=$(kernels_folder)
 	dir=$store/$version
 	kernel_known "$version" || die "unknown kernel '$version' (${LAB_KERNELS[*]}, or see lab/README.md)"
