@@ -31,6 +31,7 @@ struct session {
 	struct page_cache cache;
 };
 
+/* @nr_pages of FILE_IMAGE_PAGE, which are not fewer than the guest's. */
 static int session_begin(struct session *session, const struct guest *guest, u64 nr_pages)
 {
 	int err = guest_get_view(guest, &session->view);
@@ -39,14 +40,11 @@ static int session_begin(struct session *session, const struct guest *guest, u64
 		return err;
 	if (!layout_has_pages(&session->view.layout->user))
 		return -EOPNOTSUPP;
-	/* Of pages of another size there are other numbers in the page cache. */
-	if (session->view.space.arch == VCPU_ARCH_ARM64 &&
-	    1U << session->view.space.half[0].page_shift != FILE_IMAGE_PAGE)
-		return -EOPNOTSUPP;
 	kread_init(&session->k, session->view.mem, &session->view.space,
 		   READS_BASE + nr_pages * READS_PER_PAGE);
 	session->cache = (struct page_cache){
 		.k = &session->k, .layout = &session->view.layout->user,
+		.page = mmu_page_bytes(&session->view.space),
 	};
 	return 0;
 }
@@ -83,7 +81,7 @@ static int find_vmemmap_arm64(struct session *session, const struct guest *guest
 	    kread_u64(&session->k, pages, &page) ||
 	    mmu_translate(&session->view.space, session->view.mem, GVA(address), &at))
 		return -ESTALE;
-	*ret = page - at.gpa.addr / PAGE * layout->page_bytes;
+	*ret = page - at.gpa.addr / session->cache.page * layout->page_bytes;
 	return 0;
 }
 
@@ -142,6 +140,7 @@ int guest_file_open(const struct guest *guest, const struct guest_mapped_file *m
 	err = check_inode(&session, &inode, &mapped->key);
 	if (err)
 		return err;
+	file.page = session.cache.page;
 	file.size = kobject_u64(&inode, layout->inode_size);
 	file.mapping = kobject_u64(&inode, layout->inode_mapping);
 	if (!file.size || file.size > INT64_MAX)
@@ -159,22 +158,23 @@ struct range {
 	size_t size;
 	u8 *out;
 	size_t got;
+	u32 page;	/* bytes of one */
 };
 
-static int copy_page(void *ctx, u64 index, const u8 *page)
+static int copy_page(void *ctx, u64 offset, const u8 *bytes)
 {
 	struct range *range = ctx;
-	u64 start = MAX(index * PAGE, range->offset);
-	u64 end = MIN((index + 1) * PAGE, range->offset + range->size);
+	u64 start = MAX(offset, range->offset);
+	u64 end = MIN(offset + range->page, range->offset + range->size);
 
-	memcpy(range->out + (start - range->offset), page + (start - index * PAGE), end - start);
+	memcpy(range->out + (start - range->offset), bytes + (start - offset), end - start);
 	range->got += end - start;
 	return 0;
 }
 
 int guest_file_read(const struct guest_file *file, u64 offset, void *out, size_t size)
 {
-	struct range range = { .offset = offset, .size = size, .out = out };
+	struct range range = { .offset = offset, .size = size, .out = out, .page = file->page };
 	struct session session;
 	int err;
 
@@ -184,28 +184,39 @@ int guest_file_read(const struct guest_file *file, u64 offset, void *out, size_t
 		return 0;
 	err = session_of_file(&session, file, size / PAGE + 2);
 	if (!err)
-		err = page_cache_for_each(&session.cache, offset / PAGE,
-					  (offset + size - 1) / PAGE, copy_page, &range);
+		err = page_cache_for_each(&session.cache, offset / file->page,
+					  (offset + size - 1) / file->page, copy_page, &range);
 	if (err)
 		return err;
 	return range.got == size ? 0 : -ENODATA;
 }
 
-static int set_page(void *ctx, u64 index, const u8 *page)
+/* An image under way. */
+struct filling {
+	struct file_image *image;
+	u32 page;
+};
+
+static int set_page(void *ctx, u64 offset, const u8 *bytes)
 {
-	file_image_set_page(ctx, index * PAGE, page);
+	struct filling *filling = ctx;
+
+	for (u64 at = 0; at < filling->page; at += PAGE)
+		file_image_set_page(filling->image, offset + at, bytes + at);
 	return 0;
 }
 
-static bool has_page(const struct file_image *image, u64 offset)
+/* Whether all of a page of @bytes is there, but for what is beyond the file's end. */
+static bool has_page(const struct file_image *image, u64 offset, u64 bytes)
 {
-	return file_image_has(image, offset, MIN(PAGE, image->size - offset));
+	return file_image_has(image, offset, MIN(bytes, image->size - offset));
 }
 
 int guest_file_image_range(const struct guest_file *file, u64 offset, u64 size,
 			   struct file_image *image)
 {
-	u64 at = ALIGN_DOWN(offset, PAGE), end;
+	struct filling filling = { .image = image, .page = file->page };
+	u64 page = file->page, at = ALIGN_DOWN(offset, page), end;
 	struct session session;
 	int err = 0;
 
@@ -218,22 +229,19 @@ int guest_file_image_range(const struct guest_file *file, u64 offset, u64 size,
 	while (!err && at < end) {
 		u64 start = at;
 
-		for (; at < end && !has_page(image, at); at += PAGE)
+		for (; at < end && !has_page(image, at, page); at += page)
 			;
-		if (at > start) {
-			u64 nr = (at - start) / PAGE;
-
-			err = session_of_file(&session, file, nr) ?:
-			      page_cache_for_each(&session.cache, start / PAGE,
-						  start / PAGE + nr - 1, set_page, image);
-		}
-		for (; at < end && has_page(image, at); at += PAGE)
+		if (at > start)
+			err = session_of_file(&session, file, (at - start) / PAGE) ?:
+			      page_cache_for_each(&session.cache, start / page, at / page - 1,
+						  set_page, &filling);
+		for (; at < end && has_page(image, at, page); at += page)
 			;
 	}
 	return err;
 }
 
-/* The page of the file that @process has at @gva. -EFAULT: none, or no more. */
+/* What of the file @process has at @gva, in one of its pages. -EFAULT: nothing, or no more. */
 static int read_mapped_page(struct session *session, const struct guest_process *process, gva_t gva,
 			    u8 page[FILE_IMAGE_PAGE])
 {
@@ -268,7 +276,7 @@ static int fill_from_mapping(struct session *session, const struct guest_process
 		if (!session->k.left)
 			return -E2BIG;
 		session->k.left--;
-		if (has_page(image, offset))
+		if (has_page(image, offset, PAGE))
 			continue;
 		err = read_mapped_page(session, process, GVA(mapping->start.addr + at), page);
 		if (!err)

@@ -20,6 +20,7 @@ struct guest_file {
 	u64 size;
 	u64 mapping;	/* address of its struct address_space */
 	u64 vmemmap;
+	u32 page;	/* bytes of a page in the guest's page cache */
 };
 
 /*

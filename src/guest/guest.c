@@ -123,7 +123,7 @@ static int parse_image(struct guest *guest, struct image *image, const struct mm
 	if (image->missing)
 		log_debug("guest: %llu of the kernel image's %llu bytes are not there",
 			  (unsigned long long)image->missing, (unsigned long long)image->size);
-	err = kernel_build_create(image, space->arch, ret, ret_why);
+	err = kernel_build_create(image, space, ret, ret_why);
 	if (!err && image->word == sizeof(u32)) {
 		err = find_i386(guest, image, space, *ret, ret_why);
 		if (err)

@@ -169,9 +169,10 @@ int image_find_arm64(const struct mmu_space *space, const struct mem_reader *mem
 
 /*
  * Behind the linear mapping, where the table is mapped, too, since 5.4 (14c127c957c1 "arm64: mm:
- * Flip kernel VA space"). Kernels that can do with 52 bits have it where those of 48 have.
+ * Flip kernel VA space"). Kernels that can do with 52 bits have it where those of 48 have, or of 47
+ * with pages of 16 KiB (VA_BITS_MIN, arch/arm64/include/asm/memory.h).
  */
-#define ARM64_HALF_BITS_MAX 48
+#define ARM64_HALF_BITS_MAX(half) ((half)->page_shift == 14 ? 47 : 48)
 
 /* What vmalloc() gave out may lie before the image. */
 #define MAX_TABLES_ALL 4096
@@ -195,7 +196,7 @@ int image_find_arm64_table(const struct mmu_space *space, const struct mem_reade
 			   u64 *ret_hint)
 {
 	struct table_search search = { .gpa = space->root_high };
-	u8 bits = MIN(space->half[1].bits, ARM64_HALF_BITS_MAX);
+	u8 bits = MIN(space->half[1].bits, ARM64_HALF_BITS_MAX(&space->half[1]));
 	int err;
 
 	if (!bits)

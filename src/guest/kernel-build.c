@@ -11,7 +11,7 @@
 #include "guest/layout-i386.h"
 #include "guest/orc-find.h"
 
-#define THREAD_SIZE_DEFAULT 16384	/* PAGE_SIZE << THREAD_SIZE_ORDER, x86-64 without KASAN */
+#define THREAD_SIZE_DEFAULT 16384U	/* of x86-64 and arm64, without KASAN */
 #define FRED_PADDING 16
 #define I386_PADDING 8		/* TOP_OF_KERNEL_STACK_PADDING of i386 without VM86 */
 #define NT_GNU_BUILD_ID 3
@@ -439,11 +439,12 @@ static bool is_stack_size(size_t size)
 }
 
 /*
- * The size of a stack is that of the first task's. From 6.9 on, kernels built with FRED keep 16
+ * The size of a stack is that of the first task's, if symbols tell; arm64's has one page at least
+ * (THREAD_SHIFT, arch/arm64/include/asm/memory.h). From 6.9 on, kernels built with FRED keep 16
  * bytes free above the user's pt_regs, on any processor ("x86/fred: Reserve space for the FRED
  * stack frame", TOP_OF_KERNEL_STACK_PADDING).
  */
-static void read_stack_facts(struct facts *facts)
+static void read_stack_facts(struct facts *facts, const struct mmu_space *space)
 {
 	struct kernel_build *build = facts->build;
 	size_t size;
@@ -453,7 +454,7 @@ static void read_stack_facts(struct facts *facts)
 		build->pt_regs_top = I386_PADDING;
 		return;
 	}
-	build->thread_size = THREAD_SIZE_DEFAULT;
+	build->thread_size = MAX(THREAD_SIZE_DEFAULT, mmu_page_bytes(space));
 	if ((between(facts, SYM_START_INIT_STACK, SYM_END_INIT_STACK, &size) ||
 	     between(facts, SYM_START_INIT_TASK, SYM_END_INIT_TASK, &size)) &&
 	    is_stack_size(size))
@@ -471,8 +472,8 @@ static void set_symbol_spans(struct facts *facts)
 		 k->addresses_end - k->addresses_start);
 }
 
-int kernel_build_create(const struct image *image, u8 arch, struct kernel_build **ret,
-			const char **ret_why)
+int kernel_build_create(const struct image *image, const struct mmu_space *space,
+			struct kernel_build **ret, const char **ret_why)
 {
 	_cleanup_(kernel_build_put) struct kernel_build *build = calloc(1, sizeof(*build));
 	struct facts facts = { .image = image, .build = build };
@@ -494,9 +495,9 @@ int kernel_build_create(const struct image *image, u8 arch, struct kernel_build 
 	read_banner(&facts);
 	read_build_id(&facts);
 	read_types(&facts);
-	read_stack_facts(&facts);
+	read_stack_facts(&facts, space);
 	find_places(&facts);
-	if (arch == VCPU_ARCH_ARM64) {
+	if (space->arch == VCPU_ARCH_ARM64) {
 		find_arm64_places(&facts);
 		find_init_task(&facts);
 	}

@@ -91,11 +91,12 @@ struct kernel_build {
 };
 
 /*
- * Makes it from an image that was read, of @arch (enum vcpu_arch). -ENOENT when there is no symbol
- * table in it; *@ret_why then says so. What else is missing is left out.
+ * Makes it from an image that was read in @space, of which the architecture and the size of a page
+ * count. -ENOENT when there is no symbol table in it; *@ret_why then says so. What else is missing
+ * is left out.
  */
-int kernel_build_create(const struct image *image, u8 arch, struct kernel_build **ret,
-			const char **ret_why);
+int kernel_build_create(const struct image *image, const struct mmu_space *space,
+			struct kernel_build **ret, const char **ret_why);
 
 struct kernel_build *kernel_build_get(struct kernel_build *build);
 

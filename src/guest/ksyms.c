@@ -14,7 +14,6 @@
 
 #define READS_PER_KSYM 4
 #define MAX_CODE (16ULL << 20)	/* of one program; a JIT's limit is far below */
-#define INSN_PAGE 4096
 
 typedef int read_fn(struct kread *k, const struct user_layout *layout, u64 address,
 		    struct guest_ksym *ret);
@@ -79,7 +78,7 @@ static int read_insn_page(struct kread *k, const struct user_layout *layout, u64
 	if (err)
 		return err;
 	ret->start = GVA(start);
-	ret->end = GVA(start + INSN_PAGE);
+	ret->end = GVA(start + mmu_page_bytes(&k->space));
 	return 0;
 }
 

@@ -292,7 +292,8 @@ static void read_build_id(const struct modules_source *source, const struct raw_
 	}
 	/* One area for all, text first and rounded up to pages, before 6.4. */
 	if (layout->module_rodata == layout->module_text) {
-		u64 text = ALIGN_UP((u64)raw_u32(raw, layout->module_text_size), 4096);
+		u64 text = ALIGN_UP((u64)raw_u32(raw, layout->module_text_size),
+				    (u64)mmu_page_bytes(&source->space));
 
 		start += MIN(text, size);
 		size -= MIN(text, size);

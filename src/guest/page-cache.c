@@ -20,13 +20,13 @@
 #define MAPPING_ANON 1		/* bit of page->mapping, PAGE_MAPPING_ANON */
 #define HEAD_TAIL 1		/* bit of compound_head: this is a tail page */
 #define MAX_PFN (1ULL << 40)
-#define PAGE ((u64)PAGE_CACHE_PAGE)
 
 struct walk {
 	const struct page_cache *cache;
 	u64 first, last;
 	page_fn *fn;
 	void *ctx;
+	u8 *bytes;	/* of one page */
 };
 
 struct xa_node {
@@ -128,7 +128,7 @@ static int read_page(const struct page_cache *cache, const struct entry *entry, 
 	if (!err)
 		err = page_number(cache, page, &number);
 	if (!err)
-		err = kread_physical(cache->k, number * PAGE, out, PAGE);
+		err = kread_physical(cache->k, number * cache->page, out, cache->page);
 	if (!err)
 		err = read_head(cache, entry->page, &again);
 	if (err)
@@ -143,11 +143,10 @@ static int visit_entry(const struct walk *walk, const struct entry *entry)
 	u64 to = MIN(walk->last, entry->base + entry->span - 1);
 
 	for (u64 index = from; index <= to; index++) {
-		u8 page[PAGE_CACHE_PAGE];
-		int err = read_page(walk->cache, entry, index, page);
+		int err = read_page(walk->cache, entry, index, walk->bytes);
 
 		if (!err)
-			err = walk->fn(walk->ctx, index, page);
+			err = walk->fn(walk->ctx, index * walk->cache->page, walk->bytes);
 		if (err && err != -EFAULT && err != -EBADMSG)
 			return err;
 	}
@@ -226,13 +225,17 @@ static int walk_node(const struct walk *walk, u64 entry, u64 parent, u32 max_shi
 int page_cache_for_each(const struct page_cache *cache, u64 first, u64 last, page_fn *fn,
 			void *ctx)
 {
+	_cleanup_free_ u8 *bytes = malloc(cache->page);
 	struct walk walk = {
-		.cache = cache, .first = first, .last = last, .fn = fn, .ctx = ctx,
+		.cache = cache, .first = first, .last = last, .fn = fn, .ctx = ctx, .bytes = bytes,
 	};
 	struct entry only = { .span = 1 };
 	u64 head;
-	int err = kread_u64(cache->k, cache->mapping + cache->layout->mapping_pages, &head);
+	int err;
 
+	if (!bytes)
+		return -ENOMEM;
+	err = kread_u64(cache->k, cache->mapping + cache->layout->mapping_pages, &head);
 	if (err)
 		return err == -EFAULT ? 0 : err;
 	if (IS_NODE(head))
@@ -245,8 +248,8 @@ int page_cache_for_each(const struct page_cache *cache, u64 first, u64 last, pag
 
 bool page_cache_owns(const struct page_cache *cache, u64 gpa)
 {
+	u64 address = cache->vmemmap + gpa / cache->page * cache->layout->page_bytes;
 	struct page_info head;
 
-	return !read_head(cache, cache->vmemmap + gpa / PAGE * cache->layout->page_bytes, &head) &&
-	       head.mapping == cache->mapping;
+	return !read_head(cache, address, &head) && head.mapping == cache->mapping;
 }

@@ -320,7 +320,8 @@ static int add_vma(void *ctx, u64 address, u64 first, u64 last)
 	mapping.shared = flags & VM_MAYSHARE;
 	file = kobject_u64(&vma, layout->vma_file);
 	if (file) {
-		mapping.offset = kobject_u64(&vma, layout->vma_pgoff) * PAGE;
+		mapping.offset = kobject_u64(&vma, layout->vma_pgoff) *
+				 mmu_page_bytes(&visit->k.space);
 		err = add_file(visit, file, &mapping.file);
 	} else {
 		mapping.kind = anonymous_kind(visit, &vma, &mapping);

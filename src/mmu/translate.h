@@ -13,6 +13,14 @@
 /* -EOPNOTSUPP when the registers ask for a paging mode that is not known. */
 int mmu_space_init(struct mmu_space *space, const struct vcpu_regs *regs);
 
+/* Bytes of a page of the kernel that runs in @space: arm64's are built for one size of three. */
+static inline u32 mmu_page_bytes(const struct mmu_space *space)
+{
+	u8 shift = space->arch == VCPU_ARCH_ARM64 ? space->half[1].page_shift : 0;
+
+	return 1U << (shift ? shift : 12);
+}
+
 struct mmu_mapping {
 	gpa_t gpa;	/* of the address asked for */
 	u64 page_size;	/* bytes of the page that holds it: 4 KiB, 2 MiB, 1 GiB, … */

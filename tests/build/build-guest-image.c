@@ -87,6 +87,11 @@ static void poke_u32(struct build_guest *g, u64 gva, u32 value)
 	build_guest_poke(g, gva, &value, sizeof(value));
 }
 
+u64 build_guest_page(const struct build_guest *g)
+{
+	return g->options.page_shift ? 1ULL << g->options.page_shift : PAGE;
+}
+
 u64 build_guest_function(const struct build_guest *g, unsigned int i)
 {
 	return g->start + BUILD_GUEST_FUNCTION + (u64)i * BUILD_GUEST_FUNCTION_SIZE;
@@ -435,6 +440,13 @@ static void make_code_structs(struct build_btf *b, u32 pointer, u32 list)
 						 { "insns", 0, BUILD_INSN_PAGE_CODE, 0 } }, 2);
 }
 
+static void make_area_struct(struct build_btf *b, u32 pointer)
+{
+	make_struct(b, "vm_struct", 64, pointer,
+		    (struct build_btf_member[]){ { "addr", 0, BUILD_AREA_ADDRESS, 0 },
+						 { "pages", 0, BUILD_AREA_PAGES, 0 } }, 2);
+}
+
 static void make_user_structs(struct build_btf *b, const struct build_guest *g, u32 number,
 			      u32 pointer, u32 list)
 {
@@ -443,6 +455,7 @@ static void make_user_structs(struct build_btf *b, const struct build_guest *g, 
 	make_file_structs(b, g, number, pointer);
 	make_page_structs(b, number, pointer);
 	make_code_structs(b, pointer, list);
+	make_area_struct(b, pointer);
 }
 
 static void make_btf(const struct build_guest *g, struct strbuf *out)
@@ -470,11 +483,12 @@ static void make_btf(const struct build_guest *g, struct strbuf *out)
 						 { "self_exec_id", 0, BUILD_TASK_EXEC_ID, 0 },
 						 { "fs", 0, BUILD_TASK_FS, 0 },
 						 { "tasks", list, BUILD_TASK_LIST, 0 },
+						 { "stack_vm_area", 0, BUILD_TASK_STACK_AREA, 0 },
 						 { "real_parent", 0, BUILD_TASK_PARENT, 0 },
 						 { "exit_state", number, BUILD_TASK_EXIT_STATE, 0 },
 						 { "sas_ss_sp", 0, BUILD_TASK_ALT_STACK, 0 },
 						 { "sas_ss_size", 0, BUILD_TASK_ALT_STACK + 8,
-						   0 } }, 15);
+						   0 } }, 16);
 	make_struct(&b, "irq_stack", 16384, build_btf_array(&b, comm - 1, 16384),
 		    (struct build_btf_member[]){ { "stack", 0, 0, 0 } }, 1);
 	if (g->options.pcpu_hot)
@@ -606,11 +620,14 @@ void build_guest_share_tables(struct build_guest *g)
 
 /*
  * Page-table isolation makes a hole in x86's text. arm64's has none up to the end of what cannot be
- * written, in which its table is; there is one where the init sections were.
+ * written, in which its table is; there is one where the init sections were, if a page is no more
+ * than that.
  */
 static bool is_hole(const struct build_guest *g, u64 at)
 {
-	return g->options.arm64 ? at == BUILD_GUEST_BOOT_PARAMS : at >= 0x78000 && at < 0x7a000;
+	if (g->options.arm64)
+		return at == BUILD_GUEST_BOOT_PARAMS && build_guest_page(g) == PAGE;
+	return at >= 0x78000 && at < 0x7a000;
 }
 
 static u32 page_access(const struct build_guest *g, u64 at)
@@ -623,10 +640,12 @@ static u32 page_access(const struct build_guest *g, u64 at)
 /* Text, read-only data, data. */
 static void map_image(struct build_guest *g, const struct strbuf *image)
 {
-	for (u64 at = 0; at < BUILD_GUEST_END; at += PAGE) {
+	u64 page = build_guest_page(g);
+
+	for (u64 at = 0; at < BUILD_GUEST_END; at += page) {
 		if (is_hole(g, at))
 			continue;
-		check(build_pagetable_map(&g->pages, g->start + at, KERNEL_IMAGE + at, PAGE,
+		check(build_pagetable_map(&g->pages, g->start + at, KERNEL_IMAGE + at, page,
 					  page_access(g, at)));
 	}
 	check(mem_fake_set(g->mem, GPA(KERNEL_IMAGE), image->data, BUILD_GUEST_END));
@@ -635,6 +654,7 @@ static void map_image(struct build_guest *g, const struct strbuf *image)
 void build_guest_init(struct build_guest *g, const struct build_guest_options *options)
 {
 	struct strbuf image = STRBUF_INIT;
+	u64 page;
 
 	*g = (struct build_guest){
 		.options = *options,
@@ -649,15 +669,18 @@ void build_guest_init(struct build_guest *g, const struct build_guest_options *o
 		abort();
 	for (u32 i = 0; i < 20; i++)
 		g->build_id[i] = i * 7 + 1;
+	page = build_guest_page(g);
 	check(options->arm64 ?
-		      build_pagetable_init_arm64(&g->pages, g->mem, 12, 48, false,
+		      build_pagetable_init_arm64(&g->pages, g->mem,
+						 options->page_shift ? options->page_shift : 12,
+						 BUILD_GUEST_ARM64_BITS(options), false,
 						 GPA(KERNEL_TABLES)) :
 		      build_pagetable_init(&g->pages, g->mem,
 					   options->five_levels ? MMU_MODE_X86_5LEVEL :
 								  MMU_MODE_X86_4LEVEL,
 					   GPA(KERNEL_TABLES)));
 	/* A page of the process's own, so that it is not the kernel's table. */
-	check(build_pagetable_map(&g->pages, 0x400000, MODULE_PAGES - PAGE, PAGE, MMU_USER));
+	check(build_pagetable_map(&g->pages, 0x400000, MODULE_PAGES - page, page, MMU_USER));
 	make_image(g, &image);
 	map_image(g, &image);
 	strbuf_deinit(&image);
@@ -695,13 +718,13 @@ struct vcpu_regs build_guest_regs(const struct build_guest *g)
 /* Fresh pages of the module area, with a page that is not mapped behind them. */
 static u64 allocate(struct build_guest *g, size_t size, u32 access)
 {
-	u64 at = g->next_module, bytes = ALIGN_UP(size, PAGE);
+	u64 page = build_guest_page(g), at = g->next_module, bytes = ALIGN_UP(size, page);
 
 	check(build_pagetable_map_range(&g->pages, at, g->next_gpa, bytes, access));
 	for (u64 i = 0; i < bytes; i += PAGE)
 		if (!mem_fake_page(g->mem, GPA(g->next_gpa + i)))
 			abort();
-	g->next_module += bytes + PAGE;
+	g->next_module += bytes + page;
 	g->next_gpa += bytes;
 	return at;
 }
@@ -780,7 +803,7 @@ static void put_memory(struct build_guest *g, u64 module, unsigned int i, u64 ba
 /* Before 6.4 text and read-only data are in one piece. */
 static void put_module_memory(struct build_guest *g, struct build_guest_module *m)
 {
-	u64 rodata = m->text + ALIGN_UP(m->text_size, PAGE);
+	u64 rodata = m->text + ALIGN_UP(m->text_size, build_guest_page(g));
 	struct strbuf note = STRBUF_INIT;
 
 	put_build_id(&note, m->build_id);
@@ -817,7 +840,7 @@ struct build_guest_module build_guest_add_module(struct build_guest *g, const ch
 	char padded[56] = "";
 
 	snprintf(padded, sizeof(padded), "%s", name);
-	m.text = allocate(g, ALIGN_UP(m.text_size, PAGE) + RODATA_SIZE, MMU_EXEC);
+	m.text = allocate(g, ALIGN_UP(m.text_size, build_guest_page(g)) + RODATA_SIZE, MMU_EXEC);
 	m.init_text = allocate(g, 0x100, MMU_EXEC);
 	m.address = allocate(g, MODULE_BYTES, MMU_WRITE);
 	m.kallsyms = allocate(g, 32, MMU_WRITE);

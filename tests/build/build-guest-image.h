@@ -61,6 +61,7 @@ enum {
 	BUILD_TASK_EXEC_ID = 0xe0,
 	BUILD_TASK_FS = 0xe8,
 	BUILD_TASK_LIST = 0xf0,
+	BUILD_TASK_STACK_AREA = 0xa0,
 	BUILD_TASK_ALT_STACK = 0x60,
 	BUILD_TASK_PARENT = 0x70,
 	BUILD_TASK_EXIT_STATE = 0x78,
@@ -80,6 +81,7 @@ struct build_guest_options {
 	bool fred;
 	bool five_levels;	/* of page tables */
 	bool arm64;		/* its page tables, and places of image and modules */
+	u8 page_shift;		/* of arm64; 0: 12, 4 KiB */
 	bool no_typetab;	/* before 5.2 */
 	u32 thread_size;	/* 0: 16 KiB */
 	bool mapping_list;	/* of a process, before 6.1 */
@@ -87,6 +89,9 @@ struct build_guest_options {
 	bool backing_files;	/* below an overlay, from 6.7 */
 	bool no_user_types;	/* the BTF lacks those of processes */
 };
+
+/* As a kernel that can do with 52 bits has them on a CPU that cannot. */
+#define BUILD_GUEST_ARM64_BITS(options) ((options)->page_shift == 14 ? 47 : 48)
 
 /* What a release of build_kallsyms_releases had otherwise. */
 struct build_guest_options build_guest_release(size_t release);
@@ -105,6 +110,9 @@ struct build_guest {
 
 void build_guest_init(struct build_guest *g, const struct build_guest_options *options);
 void build_guest_deinit(struct build_guest *g);
+
+/* Bytes of its smallest page. */
+u64 build_guest_page(const struct build_guest *g);
 
 /* In kernel mode, somewhere in the first function. */
 struct vcpu_regs build_guest_regs(const struct build_guest *g);

@@ -52,17 +52,27 @@ u64 build_object(struct build_process *p, size_t size, size_t align)
 	return at;
 }
 
-static void map_areas(struct build_process *p)
+/* By large pages, which arm64 does not have of this size. */
+static void map_area(struct build_process *p, u64 gva, u64 gpa, u64 size)
 {
 	struct build_pagetable *pages = &p->g->pages;
-	u64 struct_pages = BUILD_VMEMMAP + BUILD_DATA_PFN * BUILD_PAGE_BYTES;
 
-	for (u64 at = 0; at < BUILD_OBJECTS_SIZE; at += LARGE)
-		check(build_pagetable_map(pages, BUILD_OBJECTS + at, OBJECTS_GPA + at, LARGE,
-					  MMU_WRITE));
-	check(build_pagetable_map(pages, struct_pages, VMEMMAP_GPA, LARGE, MMU_WRITE));
-	build_guest_share_tables(p->g);
-	build_set(p, p->g->start + BUILD_GUEST_VARIABLES, BUILD_VMEMMAP);
+	if (p->g->options.arm64) {
+		check(build_pagetable_map_range(pages, gva, gpa, size, MMU_WRITE));
+		return;
+	}
+	for (u64 at = 0; at < size; at += LARGE)
+		check(build_pagetable_map(pages, gva + at, gpa + at, LARGE, MMU_WRITE));
+}
+
+static void map_areas(struct build_process *p)
+{
+	map_area(p, BUILD_OBJECTS, OBJECTS_GPA, BUILD_OBJECTS_SIZE);
+	map_area(p, BUILD_VMEMMAP + BUILD_DATA_PFN * BUILD_PAGE_BYTES, VMEMMAP_GPA, LARGE);
+	if (!p->g->options.arm64) {
+		build_guest_share_tables(p->g);
+		build_set(p, p->g->start + BUILD_GUEST_VARIABLES, BUILD_VMEMMAP);
+	}
 	build_set_u32(p, p->g->start + BUILD_GUEST_VARIABLES + BUILD_GUEST_VSYSCALL_MODE, 2);
 }
 
@@ -84,14 +94,37 @@ static void make_task(struct build_process *p)
 /* Its top page is in the direct map; it and the others are made as the tables grow. */
 static void make_tables(struct build_process *p)
 {
+	const struct build_guest_options *options = &p->g->options;
 	u64 pgd = BUILD_OBJECTS + BUILD_OBJECTS_SIZE;
 
-	check(build_pagetable_init(&p->user, p->g->mem,
-				   p->g->options.five_levels ? MMU_MODE_X86_5LEVEL :
-							       MMU_MODE_X86_4LEVEL,
-				   GPA(USER_TABLES_GPA)));
-	check(build_pagetable_map(&p->g->pages, pgd, USER_TABLES_GPA, LARGE, MMU_WRITE));
+	check(options->arm64 ?
+		      build_pagetable_init_arm64(&p->user, p->g->mem, p->g->pages.page_shift,
+						 p->g->pages.bits, false, GPA(USER_TABLES_GPA)) :
+		      build_pagetable_init(&p->user, p->g->mem,
+					   options->five_levels ? MMU_MODE_X86_5LEVEL :
+								  MMU_MODE_X86_4LEVEL,
+					   GPA(USER_TABLES_GPA)));
+	map_area(p, pgd, USER_TABLES_GPA, LARGE);
 	build_set(p, p->mm + BUILD_MM_PGD, pgd);
+}
+
+/*
+ * Where the array of struct page is, arm64's kernels do not say: the first task has it, which the
+ * idle task leads to, in the pages of its stack.
+ */
+static void make_stack_arm64(struct build_process *p)
+{
+	u64 idle = p->g->start + BUILD_GUEST_VARIABLES + BUILD_GUEST_INIT_TASK;
+	u64 page = build_guest_page(p->g), area = build_object(p, 64, 8);
+	u64 pages = build_object(p, sizeof(u64), 8), pfn = BUILD_DATA_PFN - 1;
+
+	check(build_pagetable_map(&p->g->pages, BUILD_STACK, pfn * page, page, MMU_WRITE));
+	build_set(p, pages, build_page(pfn));
+	build_set(p, area + BUILD_AREA_ADDRESS, BUILD_STACK);
+	build_set(p, area + BUILD_AREA_PAGES, pages);
+	build_set(p, p->task + BUILD_TASK_STACK_AREA, area);
+	build_set(p, idle + BUILD_TASK_LIST, p->task + BUILD_TASK_LIST);
+	build_guest_poke(p->g, idle + BUILD_TASK_COMM, "swapper/0", sizeof("swapper/0"));
 }
 
 void build_process_init(struct build_process *p, struct build_guest *g)
@@ -102,6 +135,8 @@ void build_process_init(struct build_process *p, struct build_guest *g)
 	map_areas(p);
 	make_task(p);
 	make_tables(p);
+	if (g->options.arm64)
+		make_stack_arm64(p);
 	p->sb = build_object(p, 128, 64);
 	build_set_u32(p, p->sb + BUILD_SB_DEV, 8 << 20 | 1);
 	p->root = build_dentry(p, 0, "/");
@@ -311,13 +346,15 @@ u64 build_folio(struct build_process *p, u64 inode, u64 index, unsigned int orde
 
 void build_folio_data(struct build_process *p, u64 pfn, u64 index, unsigned int order)
 {
-	for (u64 i = 0; i < 1ULL << order; i++) {
-		u8 *page = mem_fake_page(p->g->mem, GPA((pfn + i) * 4096));
+	u64 page = build_guest_page(p->g);
 
-		if (!page)
+	for (u64 at = 0; at < page << order; at += MEM_FAKE_PAGE) {
+		u8 *bytes = mem_fake_page(p->g->mem, GPA(pfn * page + at));
+
+		if (!bytes)
 			abort();
-		for (size_t byte = 0; byte < 4096; byte++)
-			page[byte] = build_page_byte(index + i, byte);
+		for (size_t i = 0; i < MEM_FAKE_PAGE; i++)
+			bytes[i] = build_page_byte(index + at / page, at % page + i);
 	}
 }
 

@@ -2,7 +2,8 @@
 /*
  * Processes and files in a guest of build-guest-image.h: a task with an address space, mappings in
  * a tree or a list, mounts, names, inodes and the page cache. All objects are in one area of the
- * direct map, each behind the other; one process's page tables apart.
+ * direct map, each behind the other; one process's page tables apart. In guests of arm64 addresses
+ * are x86's, too.
  */
 #ifndef BUILD_PROCESS_H
 #define BUILD_PROCESS_H
@@ -14,6 +15,7 @@
 #define BUILD_OBJECTS 0xffff888100000000ULL	/* guest address of the area */
 #define BUILD_OBJECTS_SIZE (4ULL << 20)
 #define BUILD_VMEMMAP 0xffffea4000000000ULL
+#define BUILD_STACK 0xffff888200000000ULL	/* of the first task, on arm64 */
 #define BUILD_DATA_PFN 0x30000ULL		/* of the first page of a file */
 
 /* Structures of the BTF. */
@@ -48,6 +50,8 @@ enum {
 	BUILD_XA_PARENT = 8, BUILD_XA_SLOTS = 40, BUILD_XA_BYTES = 576,
 	BUILD_PAGE_HEAD = 8, BUILD_PAGE_MAPPING = 24, BUILD_PAGE_INDEX = 32,
 	BUILD_PAGE_BYTES = 64, BUILD_PAGE_UPTODATE = 3,
+
+	BUILD_AREA_ADDRESS = 8, BUILD_AREA_PAGES = 32,
 
 	BUILD_KSYM_NAME = 16, BUILD_KSYM_NAME_SIZE = 128, BUILD_KSYM_LIST = 144,
 	BUILD_KSYM_BYTES = 200,

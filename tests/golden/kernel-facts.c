@@ -85,6 +85,7 @@ static int examine(const char *path)
 {
 	_cleanup_(kernel_build_put) struct kernel_build *build = NULL;
 	_cleanup_free_ u8 *file = NULL;
+	const struct mmu_space space = { .arch = VCPU_ARCH_X86_64 };
 	struct image image = { 0 };
 	const char *why = "";
 	size_t size;
@@ -93,7 +94,7 @@ static int examine(const char *path)
 	if (!err)
 		err = load(file, size, &image);
 	if (!err)
-		err = kernel_build_create(&image, VCPU_ARCH_X86_64, &build, &why);
+		err = kernel_build_create(&image, &space, &build, &why);
 	if (!err) {
 		printf("release %s\nstart %#llx\nbtf %d\norc %d\nthread-size %u\npt-regs-top %u\n",
 		       build->release, (unsigned long long)image.start, build->has_btf,

@@ -14,7 +14,7 @@
 
 #define USUAL 6		/* 6.12's form */
 #define PAGE 4096ULL
-#define TEXT 0x555555554000ULL
+#define TEXT 0x555555550000ULL
 #define NR_PAGES 700ULL		/* of the usual file: two levels of nodes */
 #define SIZE (NR_PAGES * PAGE - 1000)
 
@@ -39,20 +39,19 @@ static void read_process(struct fixture *f)
 }
 
 /* A process with one text mapping of a file of @size bytes. */
-static void open_sized(struct fixture *f, u64 size)
+static void open_options(struct fixture *f, const struct build_guest_options *options, u64 size)
 {
-	struct build_guest_options options = build_guest_release(USUAL);
 	struct vcpu_regs regs;
 	u64 file;
 
 	*f = (struct fixture){ .process = NULL };
-	build_guest_init(&f->build, &options);
+	build_guest_init(&f->build, options);
 	build_process_init(&f->p, &f->build);
 	file = build_named_file(&f->p, "libx.so", 9, size);
 	f->inode = build_get(&f->p, file + BUILD_FILE_INODE);
 	f->head = build_get(&f->p, f->inode + BUILD_INODE_MAPPING) + BUILD_MAPPING_PAGES;
-	build_vma(&f->p, TEXT, TEXT + ALIGN_UP(size, PAGE), BUILD_VM_READ | BUILD_VM_EXEC, file,
-		  0);
+	build_vma(&f->p, TEXT, TEXT + ALIGN_UP(size, build_guest_page(&f->build)),
+		  BUILD_VM_READ | BUILD_VM_EXEC, file, 0);
 	build_hang_mappings(&f->p, 1, 0);
 	regs = build_guest_regs(&f->build);
 	assert_int_equal(guest_create(mem_fake_reader(f->build.mem), NULL, &f->guest), 0);
@@ -61,6 +60,13 @@ static void open_sized(struct fixture *f, u64 size)
 	assert_int_equal(f->process->files.nr, 1);
 	assert_int_equal(guest_file_open(f->guest, &f->process->files.data[0], &f->file), 0);
 	assert_int_equal(f->file.size, size);
+}
+
+static void open_sized(struct fixture *f, u64 size)
+{
+	const struct build_guest_options options = build_guest_release(USUAL);
+
+	open_options(f, &options, size);
 }
 
 static void open_fixture(struct fixture *f)
@@ -86,16 +92,16 @@ static int try_image(struct fixture *f)
 /* Pages that are known have the right bytes; how many those are. */
 static u64 count_good(const struct fixture *f)
 {
-	u64 nr = 0;
+	u64 nr = 0, page = build_guest_page(&f->build);
 
-	for (u64 at = 0; at < f->image->size; at += PAGE) {
-		u64 part = MIN(PAGE, f->image->size - at);
+	for (u64 at = 0; at < f->image->size; at += page) {
+		u64 part = MIN(page, f->image->size - at);
 
 		if (!file_image_has(f->image, at, part))
 			continue;
 		nr++;
 		for (u64 i = 0; i < part; i++)
-			assert_int_equal(f->image->data[at + i], build_page_byte(at / PAGE, i));
+			assert_int_equal(f->image->data[at + i], build_page_byte(at / page, i));
 	}
 	return nr;
 }
@@ -527,6 +533,76 @@ static void test_untouched_vdso(void **state)
 	close_fixture(&f);
 }
 
+/* What is not in the cache is read of the process, which has it at the same place. */
+static void check_page_of_process(struct fixture *f, u64 index)
+{
+	u64 page = build_guest_page(&f->build), pfn = build_folio(&f->p, f->inode, index, 0);
+
+	build_folio_data(&f->p, pfn, index, 0);
+	assert_int_equal(build_pagetable_map(&f->p.user, TEXT + index * page, pfn * page, page,
+					     MMU_USER | MMU_EXEC), 0);
+	assert_int_equal(guest_file_fill_from_process(&f->file, f->process, 0, f->image), 0);
+	assert_true(file_image_has(f->image, index * page, page));
+}
+
+/* Kernels of arm64 are built for pages of 4, 16 or 64 KiB, and count a file's by that. */
+static void test_page_sizes(void **state)
+{
+	struct build_guest_options options = build_guest_release(USUAL);
+
+	(void)state;
+	options.arm64 = true;
+	for (options.page_shift = 12; options.page_shift <= 16; options.page_shift += 2) {
+		const u64 page = 1ULL << options.page_shift, size = 70 * page - 1000;
+		static u8 bytes[3 << 16];
+		struct fixture f;
+
+		open_options(&f, &options, size);
+		build_cache_fill(&f.p, f.inode, 0, 8, 0);
+		build_cache_fill(&f.p, f.inode, 8, 8, 3);
+		build_cache_fill(&f.p, f.inode, 66, 4, 0);
+		check_image(&f, 20);
+		assert_int_equal(file_image_missing(f.image), 50 * page / PAGE);
+		check_page_of_process(&f, 20);
+		assert_int_equal(count_good(&f), 21);
+		/* From one page into the next but one, and into one that is not there. */
+		assert_int_equal(guest_file_read(&f.file, 10 * page - 9, bytes, page + 18), 0);
+		for (u64 i = 0; i < page + 18; i++) {
+			u64 at = 10 * page - 9 + i;
+
+			assert_int_equal(bytes[i], build_page_byte(at / page, at % page));
+		}
+		assert_int_equal(guest_file_read(&f.file, 16 * page - 1, bytes, 2), -ENODATA);
+		/* A few bytes lead to their whole page. */
+		file_image_destroy(f.image);
+		assert_int_equal(file_image_create(size, &f.image), 0);
+		assert_int_equal(guest_file_image_range(&f.file, 8 * page - 1, 2, f.image), 0);
+		assert_int_equal(count_good(&f), 2);
+		assert_true(file_image_has(f.image, 7 * page, 2 * page));
+		/* Where a mapping begins in its file is counted in pages, too. */
+		build_set(&f.p, f.p.vmas[0] + BUILD_VMA_PGOFF, 3);
+		read_process(&f);
+		assert_int_equal(f.process->mappings.data[0].offset, 3 * page);
+		close_fixture(&f);
+	}
+}
+
+/* Without what leads to it, the array of struct page is nowhere. */
+static void test_no_stack_pages(void **state)
+{
+	struct build_guest_options options = build_guest_release(USUAL);
+	struct guest_file file;
+	struct fixture f;
+
+	(void)state;
+	options.arm64 = true;
+	options.page_shift = 14;
+	open_options(&f, &options, SIZE);
+	build_set(&f.p, f.p.task + BUILD_TASK_STACK_AREA, 0);
+	assert_int_equal(guest_file_open(f.guest, &f.process->files.data[0], &file), -ESTALE);
+	close_fixture(&f);
+}
+
 /* Any read may be the last. */
 static void test_read_errors(void **state)
 {
@@ -571,6 +647,8 @@ int main(void)
 		cmocka_unit_test(test_many_notes),
 		cmocka_unit_test(test_vdso),
 		cmocka_unit_test(test_untouched_vdso),
+		cmocka_unit_test(test_page_sizes),
+		cmocka_unit_test(test_no_stack_pages),
 		cmocka_unit_test(test_read_errors),
 	};
 

@@ -12,6 +12,7 @@
 #include "build-guest-image.h"
 #include "guest/image.h"
 #include "guest/guest.h"
+#include "guest/kernel-build.h"
 #include "mmu/walk.h"
 
 struct fixture {
@@ -343,7 +344,11 @@ static void test_arm64(void **state)
 
 	(void)state;
 	options.arm64 = true;
-	for (int text_only = 0; text_only < 2; text_only++) {
+	/* Of pages of 4, 16 and 64 KiB. */
+	for (int i = 0; i < 6; i++) {
+		int text_only = i % 2;
+
+		options.page_shift = 12 + i / 2 * 2;
 		options.text_symbols_only = text_only;
 		open_options(&f, &options);
 		module = build_guest_add_module(&f.build, "virtio", 3);
@@ -362,12 +367,40 @@ static void test_arm64(void **state)
 				    text_only ? "_stext" : "_text");
 		guest_capture_config(f.guest, &config);
 		/* This one's code does not say where the current task is. */
-		assert_int_equal(config.kernel_start, text_only ? 0 : 0xffff000000000000);
+		assert_int_equal(config.kernel_start, text_only ? 0 :
+				 -(1ULL << BUILD_GUEST_ARM64_BITS(&options)));
+		assert_int_equal(config.thread_size, text_only ? 0 : 16384);
 		assert_int_equal(guest_refresh_modules(f.guest), 0);
 		assert_int_equal(guest_nr_modules(f.guest), 1);
 		assert_string_equal(guest_module(f.guest, 0)->name, "virtio");
 		assert_int_equal(symtab_nr(guest_module(f.guest, 0)->symbols), 2);
 		check_arm64_code(&f);
+		close_fixture(&f);
+	}
+}
+
+/* Without a symbol that says so, a stack has 16 KiB, or a page where those are larger. */
+static void test_arm64_stack_size(void **state)
+{
+	struct build_guest_options options = build_guest_release(USUAL);
+
+	(void)state;
+	options.arm64 = true;
+	options.text_symbols_only = true;
+	for (options.page_shift = 12; options.page_shift <= 16; options.page_shift += 2) {
+		struct kernel_build *build;
+		struct mmu_space space;
+		struct image image;
+		struct fixture f;
+
+		open_options(&f, &options);
+		assert_int_equal(mmu_space_init(&space, &f.regs), 0);
+		image = (struct image){ .start = f.build.start, .size = BUILD_GUEST_END };
+		assert_int_equal(image_read(&image, &space, mem_fake_reader(f.build.mem)), 0);
+		assert_int_equal(kernel_build_create(&image, &space, &build, &f.why), 0);
+		assert_int_equal(build->thread_size, options.page_shift == 16 ? 65536 : 16384);
+		kernel_build_put(build);
+		image_deinit(&image);
 		close_fixture(&f);
 	}
 }
@@ -816,6 +849,7 @@ int main(void)
 		cmocka_unit_test(test_before_nx),
 		cmocka_unit_test(test_nothing_there),
 		cmocka_unit_test(test_arm64),
+		cmocka_unit_test(test_arm64_stack_size),
 		cmocka_unit_test(test_arm64_kpti),
 		cmocka_unit_test(test_arm64_other_table),
 		cmocka_unit_test(test_text_symbols_only),

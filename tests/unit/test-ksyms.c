@@ -22,15 +22,20 @@ struct fixture {
 	struct guest *guest;
 };
 
-static void open_fixture(struct fixture *f)
+static void open_options(struct fixture *f, const struct build_guest_options *options)
 {
-	struct build_guest_options options = build_guest_release(6);
-
-	build_guest_init(&f->build, &options);
+	build_guest_init(&f->build, options);
 	build_process_init(&f->p, &f->build);
 	build_ksyms_init(&f->k, &f->p);
 	f->guest = build_process_identify(&f->p);
 	assert_non_null(f->guest);
+}
+
+static void open_fixture(struct fixture *f)
+{
+	const struct build_guest_options options = build_guest_release(6);
+
+	open_options(f, &options);
 }
 
 static void close_fixture(struct fixture *f)
@@ -41,9 +46,10 @@ static void close_fixture(struct fixture *f)
 
 struct seen {
 	unsigned int bpf, others;
+	u64 page;	/* bytes */
 };
 
-static int see_other(const struct guest_ksym *ksym)
+static int see_other(const struct guest_ksym *ksym, u64 page_bytes)
 {
 	bool page = ksym->start.addr >= BUILD_KSYMS_PAGES;
 
@@ -51,7 +57,7 @@ static int see_other(const struct guest_ksym *ksym)
 								   "kprobe_optinsn_page";
 
 	assert_string_equal(ksym->name, page ? name : "ftrace_trampoline");
-	assert_int_equal(ksym->end.addr - ksym->start.addr, page ? 4096 :
+	assert_int_equal(ksym->end.addr - ksym->start.addr, page ? page_bytes :
 			 BUILD_KSYMS_TRAMPOLINE_SIZE);
 	return 0;
 }
@@ -63,7 +69,7 @@ static int see(void *ctx, const struct guest_ksym *ksym)
 
 	if (!ksym->bpf) {
 		seen->others++;
-		return see_other(ksym);
+		return see_other(ksym, seen->page);
 	}
 	snprintf(name, sizeof(name), "bpf_prog_6deef7357e7b4530_p%u",
 		 (unsigned int)(ksym->start.addr - BUILD_KSYMS_BPF_CODE) / 0x1000);
@@ -75,7 +81,7 @@ static int see(void *ctx, const struct guest_ksym *ksym)
 
 static void walk(const struct fixture *f, int err, unsigned int bpf, unsigned int others)
 {
-	struct seen seen = { .bpf = 0 };
+	struct seen seen = { .page = build_guest_page(&f->build) };
 
 	assert_int_equal(guest_for_each_ksym(f->guest, see, &seen), err);
 	assert_int_equal(seen.bpf, bpf);
@@ -95,6 +101,20 @@ static void test_lists(void **state)
 	assert_int_equal(guest_create(mem_fake_reader(f.build.mem), NULL, &guest), 0);
 	assert_int_equal(guest_for_each_ksym(guest, NULL, NULL), -ENOENT);
 	guest_destroy(guest);
+	close_fixture(&f);
+}
+
+/* The code of probes has a page each, of the guest's size. */
+static void test_page_size(void **state)
+{
+	struct build_guest_options options = build_guest_release(6);
+	struct fixture f;
+
+	(void)state;
+	options.arm64 = true;
+	options.page_shift = 14;
+	open_options(&f, &options);
+	walk(&f, 0, NR, NR_OTHERS);
 	close_fixture(&f);
 }
 
@@ -182,6 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lists),
+		cmocka_unit_test(test_page_size),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_hostile_others),
 		cmocka_unit_test(test_long_name),
