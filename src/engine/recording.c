@@ -625,8 +625,12 @@ int recording_wait(struct recording *recording, u64 deadline, bool *ret_all)
 	int err;
 
 	userland_stop_fetching(recording->userland);
-	while (!(err = userland_wait(recording->userland, deadline)))
-		recording_catch_up(recording, 0);
+	/* While all that waits is gone through, the next file may have been read, each time. */
+	do {
+		err = userland_wait(recording->userland, deadline);
+		if (!err)
+			recording_catch_up(recording, 0);
+	} while (!err && clock_now_ns() < deadline);
 	if (!recording->error)
 		*ret_all = err == -ENOENT;
 	return recording->error;

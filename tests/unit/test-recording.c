@@ -218,11 +218,33 @@ static void gate_init(struct gate *gate)
 
 /* A guest with a program, and a recording whose loader waits at a gate. */
 struct waiting {
+	struct mem_reader reader;	/* of the program's guest; first: it leads back here */
 	char dir[32], path[64];
+	pthread_t owner;
+	bool slow;			/* what is to be loaded is, during a read of the owner's */
 	struct build_program program;
 	struct gate gate;
 	struct recording *recording;
 };
+
+/* Clients are served in turn: behind the second job all that waited before the first is done. */
+static void settle_loader(struct gate *gate)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(worker_submit(gate->client, &gate->job), 0);
+		assert_int_equal(worker_wait(gate->client, clock_now_ns() + 60 * NS_PER_S), 0);
+		assert_non_null(worker_take(gate->client));
+	}
+}
+
+static int read_memory(const struct mem_reader *reader, gpa_t gpa, void *out, size_t size)
+{
+	struct waiting *w = (struct waiting *)reader;
+
+	if (pthread_equal(pthread_self(), w->owner) && w->slow)
+		settle_loader(&w->gate);
+	return mem_read(mem_fake_reader(w->program.guest.mem), gpa, out, size);
+}
 
 static int setup_waiting(void **state)
 {
@@ -247,7 +269,9 @@ static int setup_waiting(void **state)
 	gate_init(&w->gate);
 	gate_close(&w->gate);
 	options.loader = w->gate.worker;
-	if (recording_create(mem_fake_reader(w->program.guest.mem), &options, &w->recording))
+	w->reader.read = read_memory;
+	w->owner = pthread_self();
+	if (recording_create(&w->reader, &options, &w->recording))
 		return -1;
 	regs = build_guest_regs(&w->program.guest);
 	return recording_identify(w->recording, &regs, NULL);
@@ -390,6 +414,56 @@ static void test_waiting_full(void **state)
 	assert_int_equal(stops[STOP_COMPLETE], kept);
 }
 
+#define AT 0x7f1000000000ULL
+
+/* A sample of a function that was called from another file, at AT. */
+static void sample_two_files(struct waiting *w, u64 time)
+{
+	u64 pc = BUILD_PROGRAM_TEXT + BUILD_PROGRAM_FUNCTION + 8;
+	struct build_sample build;
+	struct build_stack stack;
+	struct sample sample;
+
+	build_stack_init(&stack, 0x7ffffffff000);
+	for (u64 i = 0; i < 6; i++)
+		build_stack_push(&stack, i == 3 ? AT + BUILD_PROGRAM_FUNCTION + 8 : i % 3);
+	build_sample_init(&build, pc, stack.sp);
+	build.wire.flags = WIRE_F_USER | WIRE_F_TASK;
+	build.wire.time = time;
+	build.wire.regs.user = 1;
+	build.wire.user_pc = pc;
+	build.wire.user_sp = stack.sp;
+	build.wire.task = build_process_task(&w->program.process);
+	build_sample_stack(&build, WIRE_STACK_USER, &stack, WIRE_MAX_STACK_BYTES, STOP_COMPLETE);
+	assert_int_equal(build_sample_finish(&build, &sample), 0);
+	assert_int_equal(recording_add(w->recording, &sample), 0);
+	build_sample_deinit(&build);
+}
+
+/* Who waits until a time comes back then, though there is always something new by then. */
+static void test_waiting_until(void **state)
+{
+	struct waiting *w = *state;
+	u64 stops[STOP_NR];
+	bool all = true;
+
+	build_program_map(&w->program, "other.so", &w->program.file, AT);
+	for (u64 i = 0; i < 5; i++)
+		sample_two_files(w, NS_PER_S + i);
+	gate_open(&w->gate);
+	assert_int_equal(worker_wait(w->gate.client, clock_now_ns() + 60 * NS_PER_S), 0);
+	assert_non_null(worker_take(w->gate.client));
+	settle_loader(&w->gate);
+	w->slow = true;
+	assert_int_equal(recording_wait(w->recording, 0, &all), 0);
+	w->slow = false;
+	assert_false(all);
+	assert_int_equal(recording_accounting(w->recording)->samples, 0);
+	settle(w);
+	finish(w, stops);
+	assert_int_equal(stops[STOP_COMPLETE], 5);
+}
+
 #define WAITING(name) cmocka_unit_test_setup_teardown(name, setup_waiting, teardown_waiting)
 
 int main(void)
@@ -402,6 +476,7 @@ int main(void)
 		WAITING(test_waiting_goes_on),
 		WAITING(test_waiting_too_long),
 		WAITING(test_waiting_full),
+		WAITING(test_waiting_until),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
