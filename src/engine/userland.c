@@ -541,7 +541,8 @@ void userland_enter_again(struct userland *userland, const struct wire_sample *w
 
 	leave(userland);
 	slot = hashmap_get(&userland->by_mm, key_of(pid, wire->task.mm));
-	process = slot ? userland->processes.data[*slot - 1] : NULL;
+	/* 0: there was no memory for it when it came back. */
+	process = slot && *slot ? userland->processes.data[*slot - 1] : NULL;
 	if (process && process->since == view->life)
 		userland->again = process;
 	/* Another life; or forgotten, for many others. */

@@ -505,6 +505,38 @@ static void test_no_memory(void **state)
 	assert_int_equal(counts.processes, 1);
 }
 
+/* A process that was forgotten while a sample of it waits, and that there is no memory for then. */
+static void test_no_memory_again(void **state)
+{
+	struct fixture *f = *state;
+	struct userland_view *view;
+	struct wire_sample program;
+	s32 offset = 0;
+	bool gone;
+	int err;
+
+	build_program_cache(&f->program);
+	enter(f, NS_PER_S);
+	assert_non_null(view = userland_hold(f->userland));
+	program = f->wire;
+	for (u64 i = 1; i <= USERLAND_MAX_PROCESSES; i++) {
+		f->wire.task.pid = 5000 + i;
+		enter(f, NS_PER_S + i);
+	}
+	f->wire = program;
+	f->wire.time = 2 * NS_PER_S;
+	if (starve_begin()) {
+		err = userland_enter(f->userland, &f->wire, &f->life);
+		starve_end();
+		assert_int_equal(err, -ENOMEM);
+	}
+	userland_enter_again(f->userland, &program, view, &gone);
+	assert_true(gone);
+	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), 0);
+	assert_int_equal(offset, 24);
+	userland_let_go(f->userland, view);
+}
+
 static void test_counts_text(void **state)
 {
 	const struct userland_counts counts = { .processes = 3, .objects.partial = 2 };
@@ -524,7 +556,7 @@ int main(void)
 		TEST(rules),	    TEST(nothing_cached), TEST(new_mapping),
 		TEST(another_life), TEST(no_user_space),  TEST(many),
 		TEST(mapped_since), TEST(held),	  TEST(forked),	  TEST(costly),
-		TEST(no_memory),
+		TEST(no_memory),    TEST(no_memory_again),
 		TEST(loader),	    TEST(loader_left),
 		cmocka_unit_test(test_counts_text),
 	};
