@@ -398,15 +398,19 @@ static int take_allowance(struct userland *userland)
 /*
  * Whether the sample's process may be a fork of @other that runs the same program still: it has the
  * same name and executes and has its stack where @other has a file's code and memory of its own.
- * With randomized addresses no other program has; and without, it has the same file there.
+ * With randomized addresses no other program has; and without, it has the same file there. Below
+ * 4 GiB they are too few to tell: each run of a program of 32 bits has code where most others have.
  */
 static bool is_kin(const struct userland *userland, const struct process *other)
 {
 	const struct wire_sample *wire = userland->wire;
 	const struct guest_mapping *code, *stack;
 
-	if (!other->view || other->view->seen->partial ||
-	    memcmp(other->comm, wire->task.comm, sizeof(other->comm)))
+	/* In execve() the registers are of the program before, and the memory is not. */
+	if (wire->flags & WIRE_F_USER_GONE || !(wire->user_sp >> 32))
+		return false;
+	if (memcmp(other->comm, wire->task.comm, sizeof(other->comm)) || !other->view ||
+	    other->view->seen->partial)
 		return false;
 	code = guest_process_find(other->view->seen, GVA(wire->user_pc));
 	stack = guest_process_find(other->view->seen, GVA(wire->user_sp));
