@@ -16,6 +16,7 @@
 #define FILES_PER_READ 4	/* new ones, whose build ids are read, count as a process */
 #define MAX_RECORDS 2000000	/* of mappings in one recording */
 #define RETRY_NS 200000000ULL	/* after a read that failed */
+#define MAX_KIN 2000000		/* processes compared in a second, and what is copied of them */
 
 /* Of a mapping. */
 struct shown {
@@ -65,6 +66,7 @@ struct userland {
 	u64 second;			/* of the last read of a process */
 	unsigned int reads;		/* in that second */
 	u64 memory_reads;		/* the same, of guest memory */
+	u64 kin;			/* the same, of .options.max_kin */
 	u64 bytes;			/* of all processes */
 	u64 old_bytes;			/* of views that only samples keep that wait */
 	u64 records;			/* of mappings, written */
@@ -80,6 +82,7 @@ int userland_create(const struct userland_options *options, struct userland **re
 	userland->options = *options;
 	userland->options.objects.guest = options->guest;
 	userland->options.max_reads = options->max_reads ?: MAX_MEMORY_READS;
+	userland->options.max_kin = options->max_kin ?: MAX_KIN;
 	userland->options.max_bytes = options->max_bytes ?: MAX_BYTES;
 	err = objects_create(&userland->options.objects, &userland->objects);
 	if (err)
@@ -390,6 +393,7 @@ static int take_allowance(struct userland *userland)
 		userland->second = second;
 		userland->reads = 0;
 		userland->memory_reads = 0;
+		userland->kin = 0;
 	}
 	return userland->reads++ < MAX_READS &&
 	       userland->memory_reads < userland->options.max_reads ? 0 : -E2BIG;
@@ -420,7 +424,9 @@ static bool is_kin(const struct userland *userland, const struct process *other)
 
 /*
  * What was forked, and has run another program or ended before it could be read, has what it was
- * forked from: to a reader of the recording, too.
+ * forked from: to a reader of the recording, too. As long as there is an allowance for that, which
+ * take_allowance() renews: each sample may be of such a process, and to look for its kin and copy
+ * what that has mapped takes up to a millisecond.
  */
 static int inherit(struct userland *userland, struct process *process)
 {
@@ -428,11 +434,14 @@ static int inherit(struct userland *userland, struct process *process)
 		struct guest_process *copy;
 		int err;
 
+		if (userland->kin++ >= userland->options.max_kin)
+			return 0;
 		if (*other == process || !is_kin(userland, *other))
 			continue;
 		err = guest_process_copy((*other)->view->seen, &copy);
 		if (err)
 			return err;
+		userland->kin += copy->mappings.nr + copy->files.nr;
 		copy->stamp = UINT64_MAX;	/* not its own */
 		userland->counts.inherited++;
 		return replace(userland, process, copy);

@@ -32,6 +32,7 @@ struct userland_options {
 	struct perfdata_writer *writer;
 	struct objects_options objects;	/* but .guest, which is the one above */
 	u64 max_reads;		/* of guest memory for processes, in a second; 0: the default */
+	u64 max_kin;		/* of processes compared, and mappings and files copied, the same */
 	u64 max_bytes;		/* that what is known of processes may take; 0: the default */
 };
 

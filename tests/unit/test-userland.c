@@ -481,6 +481,34 @@ static void test_forked_32(void **state)
 	assert_int_equal(counts.inherited, 0);
 }
 
+/* Each sample may be of a new process that is gone: only so many are looked at and copied. */
+static void test_many_forked(void **state)
+{
+	struct fixture *f = *state;
+	struct userland_counts counts;
+	u64 before;
+
+	userland_destroy(f->userland);
+	assert_int_equal(userland_create(&(struct userland_options){
+		.guest = f->guest, .writer = f->writer, .max_kin = 100,
+	}, &f->userland), 0);
+	f->wire.user_sp = JIT + 4096 + 64;
+	enter(f, NS_PER_S);
+	f->wire.task.mm = 0x1000;
+	for (u64 i = 1; i <= 100; i++) {
+		f->wire.task.pid = 5000 + i;
+		f->life.number++;
+		enter(f, NS_PER_S + i);
+	}
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.failed, 100);
+	assert_in_range(counts.inherited, 5, 50);
+	before = counts.inherited;
+	enter(f, 3 * NS_PER_S);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.inherited, before + 1);
+}
+
 /* To read one can take long, and be large, if the guest wants it so. */
 static void test_costly(void **state)
 {
@@ -584,7 +612,7 @@ int main(void)
 		TEST(rules),	    TEST(nothing_cached), TEST(new_mapping),
 		TEST(another_life), TEST(no_user_space),  TEST(many),
 		TEST(mapped_since), TEST(held),	  TEST(forked),	  TEST(costly),
-		TEST(forked_32),
+		TEST(many_forked),  TEST(forked_32),
 		TEST(no_memory),    TEST(no_memory_again),
 		TEST(loader),	    TEST(loader_left),
 		cmocka_unit_test(test_counts_text),
