@@ -6,6 +6,10 @@
 #include <signal.h>
 #include <stdatomic.h>
 
+#include "base/clock.h"
+
+#define LOOK_NS 50000000ULL	/* how often who waits is asked whether to go on */
+
 struct job_list {
 	struct worker_job *first, *last;
 	unsigned int nr;
@@ -88,14 +92,21 @@ static void ask_to_end(struct worker *worker)
 	pthread_mutex_unlock(&worker->lock);
 }
 
-int worker_end(struct worker *worker, u64 deadline)
+static bool join(struct worker *worker, u64 deadline)
 {
 	const struct timespec until = timespec_of(deadline);
 
+	return !worker->started ||
+	       !pthread_clockjoin_np(worker->thread, NULL, CLOCK_MONOTONIC, &until);
+}
+
+int worker_end(struct worker *worker, u64 deadline, bool (*hurry)(void))
+{
 	ask_to_end(worker);
-	if (worker->started &&
-	    pthread_clockjoin_np(worker->thread, NULL, CLOCK_MONOTONIC, &until))
-		return -ETIMEDOUT;
+	/* Signals do not end that waiting. */
+	while (!join(worker, hurry ? MIN(clock_now_ns() + LOOK_NS, deadline) : deadline))
+		if (clock_now_ns() >= deadline || (hurry && hurry()))
+			return -ETIMEDOUT;
 	worker->started = false;
 	return 0;
 }

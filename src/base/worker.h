@@ -36,10 +36,11 @@ void worker_destroy(struct worker *worker);
 DEFINE_CLEANUP(struct worker *, worker_destroy)
 
 /*
- * Ends the thread, but waits for the job that runs at most until @deadline, CLOCK_MONOTONIC in ns.
- * -ETIMEDOUT: it still runs, so the worker and all that the job uses must stay.
+ * Ends the thread, but waits for the job that runs at most until @deadline, CLOCK_MONOTONIC in ns,
+ * or until @hurry says so, which is asked now and then (NULL: nobody is). -ETIMEDOUT: it still
+ * runs, so the worker and all that the job uses must stay.
  */
-int worker_end(struct worker *worker, u64 deadline);
+int worker_end(struct worker *worker, u64 deadline, bool (*hurry)(void));
 
 /* At most @max jobs of it wait at a time. */
 int worker_client_create(struct worker *worker, unsigned int max, struct worker_client **ret);

@@ -579,7 +579,7 @@ static int record(struct recorder *recorder, const struct recorder_options *opti
 	}
 	stop_err = recorder_stop(recorder);
 	wait_for_files(recorder);
-	finish_err = recorder_finish(recorder);
+	finish_err = recorder_finish(recorder, interrupted_again);
 	finish_err = stop_err ? stop_err : finish_err;
 	if (err)
 		log_error_errno(err, "recording ended early");

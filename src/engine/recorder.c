@@ -953,12 +953,12 @@ void recorder_get_accounting(const struct recorder *recorder, struct accounting 
 }
 
 /* Whether they have ended. A file on a file system that hangs is read for ever. */
-static bool end_workers(struct recorder *recorder)
+static bool end_workers(struct recorder *recorder, bool (*hurry)(void))
 {
 	u64 deadline = clock_now_ns() + END_WAIT_NS;
 
-	if (worker_end(recorder->loader, deadline) ||
-	    (recorder->fetcher && worker_end(recorder->fetcher, deadline)))
+	if (worker_end(recorder->loader, deadline, hurry) ||
+	    (recorder->fetcher && worker_end(recorder->fetcher, deadline, hurry)))
 		return false;
 	worker_destroy(TAKE_PTR(recorder->loader));
 	worker_destroy(TAKE_PTR(recorder->fetcher));
@@ -991,7 +991,7 @@ bool recorder_wait(struct recorder *recorder, u64 deadline)
 	return all;
 }
 
-int recorder_finish(struct recorder *recorder)
+int recorder_finish(struct recorder *recorder, bool (*hurry)(void))
 {
 	int err = 0;
 
@@ -1002,7 +1002,7 @@ int recorder_finish(struct recorder *recorder)
 		err = err ? err : finished;
 	}
 	/* From here on nothing is added to the symbol cache. */
-	recorder->stuck = !end_workers(recorder);
+	recorder->stuck = !end_workers(recorder, hurry);
 	return err;
 }
 

@@ -112,8 +112,11 @@ int recorder_stop(struct recorder *recorder);
  */
 bool recorder_wait(struct recorder *recorder, u64 deadline);
 
-/* Completes every file, without what is not read yet. The first error, all files tried. */
-int recorder_finish(struct recorder *recorder);
+/*
+ * Completes every file, without what is not read yet. The first error, all files tried. A file of
+ * this host that is being read is waited for then, 10 s at most and not when @hurry says so.
+ */
+int recorder_finish(struct recorder *recorder, bool (*hurry)(void));
 
 /*
  * After that: a file of this host still keeps a thread, as one can on a file system that hangs. All

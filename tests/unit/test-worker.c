@@ -216,6 +216,11 @@ static void test_leave(void **state)
 	assert_int_equal(log.dropped, 2);
 }
 
+static bool in_a_hurry(void)
+{
+	return true;
+}
+
 /* A job that needs nothing of its client's any more keeps nobody from going. */
 static void test_let_go(void **state)
 {
@@ -235,10 +240,11 @@ static void test_let_go(void **state)
 	assert_int_equal(worker_submit(client, &job->job), 0);
 	door_wait(&door, 1);
 	worker_client_destroy(client);
-	assert_int_equal(worker_end(worker, clock_now_ns()), -ETIMEDOUT);
+	assert_int_equal(worker_end(worker, clock_now_ns(), NULL), -ETIMEDOUT);
+	assert_int_equal(worker_end(worker, UINT64_MAX, in_a_hurry), -ETIMEDOUT);
 	door_open(&door);
-	assert_int_equal(worker_end(worker, clock_now_ns() + MINUTE), 0);
-	assert_int_equal(worker_end(worker, clock_now_ns()), 0);
+	assert_int_equal(worker_end(worker, clock_now_ns() + MINUTE, NULL), 0);
+	assert_int_equal(worker_end(worker, clock_now_ns(), in_a_hurry), 0);
 	assert_int_equal(log.nr, 1);
 	assert_int_equal(log.dropped, 1);
 	worker_destroy(worker);
