@@ -45,7 +45,8 @@ def start(*words):
 
 def start_recorder(pid, hz, out, seconds):
     """Once it has said that it records."""
-    child = start(KVMPROF, "record", "-p", pid, "-F", str(hz), "-o", out, "--duration", str(seconds))
+    child = start(KVMPROF, "record", "-p", pid, "--capture", "deferred", "-F", str(hz), "-o", out,
+                  "--duration", str(seconds))
     print(child.stdout.readline().strip(), flush=True)
     return child
 
