@@ -76,12 +76,17 @@ def read_samples(path):
     return samples
 
 
+def same_place(rip, ip):
+    """Of user code the recording's reader prints where it is in its file: the same within a page."""
+    return rip == ip or (max(rip, ip) < 1 << 47 and rip % 4096 == ip % 4096)
+
+
 def compare(exits, samples):
     """Samples by where they stand, how they are marked, and the exit before them."""
     times, found = [e[0] for e in exits], collections.Counter()
     for when, ip, marked in samples:
         i = bisect.bisect_right(times, when) - 1
-        place = "without an exit" if i < 0 else "there" if exits[i][2] == ip else "elsewhere"
+        place = "without an exit" if i < 0 else "there" if same_place(exits[i][2], ip) else "elsewhere"
         found[place, "marked" if marked else "", exits[i][1] if i >= 0 else ""] += 1
     return found
 
