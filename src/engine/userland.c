@@ -15,7 +15,7 @@
 #define MAX_BYTES (256ULL << 20)	/* of what is known of processes */
 #define FILES_PER_READ 4	/* new ones, whose build ids are read, count as a process */
 #define MAX_RECORDS 2000000	/* of mappings in one recording */
-#define RETRY_NS 200000000ULL	/* after a read that failed */
+#define RETRY_NS 200000000ULL	/* after reads that failed; after the first CHECK_NS, doubled */
 #define MAX_KIN 2000000		/* processes compared in a second, and what is copied of them */
 
 /* Of a mapping. */
@@ -42,6 +42,7 @@ struct process {
 	u64 since;			/* epoch in which that was first seen */
 	bool told;			/* what it has mapped was written, in this life */
 	u64 next_check;			/* ns */
+	u64 retry;			/* ns, after the next read that fails; 0: CHECK_NS */
 	u64 used;			/* ns, of the last sample */
 };
 
@@ -449,6 +450,18 @@ static int inherit(struct userland *userland, struct process *process)
 	return 0;
 }
 
+/*
+ * What changed while it was read may stand still a moment later; what has too many mappings, or
+ * other reasons, will not, and takes as long each time.
+ */
+static void set_next_check(const struct userland *userland, struct process *process, bool failed)
+{
+	u64 retry = process->retry ?: CHECK_NS;
+
+	process->next_check = userland->wire->time + (failed ? retry : CHECK_NS);
+	process->retry = failed ? MIN(2 * retry, RETRY_NS) : 0;
+}
+
 static int read_process(struct userland *userland, struct process *process)
 {
 	struct guest_process *seen;
@@ -457,7 +470,7 @@ static int read_process(struct userland *userland, struct process *process)
 	if (!err)
 		err = guest_process_read_counted(userland->options.guest, &userland->wire->task,
 						 &userland->memory_reads, &seen);
-	process->next_check = userland->wire->time + (err ? RETRY_NS : CHECK_NS);
+	set_next_check(userland, process, err || seen->partial);
 	if (err) {
 		userland->counts.failed++;
 		log_debug("process %llu of the guest: %s", (unsigned long long)process->pid,
@@ -466,8 +479,6 @@ static int read_process(struct userland *userland, struct process *process)
 			return err;
 		return process->view ? 0 : inherit(userland, process);
 	}
-	if (seen->partial)
-		process->next_check = userland->wire->time + RETRY_NS;
 	if (process->view)
 		userland->counts.reread++;
 	else

@@ -509,6 +509,27 @@ static void test_many_forked(void **state)
 	assert_int_equal(counts.inherited, before + 1);
 }
 
+/* What could not be read is tried again, soon at first and then less often. */
+static void test_tried_again(void **state)
+{
+	static const u64 reads[] = { 0, 20, 60, 140, 300, 500, 700 };	/* ms */
+	struct fixture *f = *state;
+	struct userland_counts counts;
+
+	f->wire.task.mm = 0x1000;
+	for (unsigned int i = 0; i < ARRAY_SIZE(reads); i++) {
+		u64 time = NS_PER_S + reads[i] * 1000000;
+
+		if (i)
+			enter(f, time - 1);
+		userland_get_counts(f->userland, &counts);
+		assert_int_equal(counts.failed, i);
+		enter(f, time);
+		userland_get_counts(f->userland, &counts);
+		assert_int_equal(counts.failed, i + 1);
+	}
+}
+
 /* To read one can take long, and be large, if the guest wants it so. */
 static void test_costly(void **state)
 {
@@ -611,7 +632,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(rules),	    TEST(nothing_cached), TEST(new_mapping),
 		TEST(another_life), TEST(no_user_space),  TEST(many),
-		TEST(mapped_since), TEST(held),	  TEST(forked),	  TEST(costly),
+		TEST(mapped_since), TEST(held),	  TEST(forked),	  TEST(costly),	  TEST(tried_again),
 		TEST(many_forked),  TEST(forked_32),
 		TEST(no_memory),    TEST(no_memory_again),
 		TEST(loader),	    TEST(loader_left),
