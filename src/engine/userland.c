@@ -85,6 +85,7 @@ int userland_create(const struct userland_options *options, struct userland **re
 	userland->options.max_reads = options->max_reads ?: MAX_MEMORY_READS;
 	userland->options.max_kin = options->max_kin ?: MAX_KIN;
 	userland->options.max_bytes = options->max_bytes ?: MAX_BYTES;
+	userland->options.max_records = options->max_records ?: MAX_RECORDS;
 	err = objects_create(&userland->options.objects, &userland->objects);
 	if (err)
 		return err;
@@ -353,8 +354,11 @@ static int write_new(struct userland *userland, struct process *process)
 		if (!(mapping->prot & PROT_EXEC_BIT) ||
 		    view->shown[i].since != userland->epoch)
 			continue;
-		if (userland->records++ >= MAX_RECORDS)
-			return 0;
+		if (userland->records >= userland->options.max_records) {
+			userland->counts.left_out++;
+			continue;
+		}
+		userland->records++;
 		err = write_mapping(userland, process, i);
 		if (err)
 			return err;
@@ -694,6 +698,7 @@ void userland_counts_write(const struct userland_counts *counts, struct strbuf *
 	write_count(out, "processes read in part", counts->partial);
 	write_count(out, "processes that could not be read", counts->failed);
 	write_count(out, "processes known by what forked them", counts->inherited);
+	write_count(out, "mappings left out, for there are too many", counts->left_out);
 	write_count(out, "objects with rules from guest memory", objects->from_guest);
 	write_count(out, "objects with rules from files", objects->from_file);
 	write_count(out, "objects with some rules not in guest memory", objects->partial);

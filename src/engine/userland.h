@@ -23,6 +23,7 @@ struct userland_counts {
 	u64 partial;		/* of all reads, those that came out incomplete */
 	u64 failed;		/* reads that failed */
 	u64 inherited;		/* of them, of processes that were known by what forked them */
+	u64 left_out;		/* mappings that the recording does not have: too many */
 };
 
 struct userland;
@@ -34,6 +35,7 @@ struct userland_options {
 	u64 max_reads;		/* of guest memory for processes, in a second; 0: the default */
 	u64 max_kin;		/* of processes compared, and mappings and files copied, the same */
 	u64 max_bytes;		/* that what is known of processes may take; 0: the default */
+	u64 max_records;	/* of mappings in one recording; 0: the default */
 };
 
 /* What @options point to must outlive it, as engine/objects.h says. */

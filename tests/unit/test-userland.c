@@ -509,6 +509,29 @@ static void test_many_forked(void **state)
 	assert_int_equal(counts.inherited, before + 1);
 }
 
+/* More mappings than a recording may have: that is told, and rules are found all the same. */
+static void test_too_many_mappings(void **state)
+{
+	struct fixture *f = *state;
+	struct userland_counts counts;
+	struct records records;
+	s32 offset = 0;
+
+	userland_destroy(f->userland);
+	assert_int_equal(userland_create(&(struct userland_options){
+		.guest = f->guest, .writer = f->writer, .max_records = 3,
+	}, &f->userland), 0);
+	build_program_cache(&f->program);
+	enter(f, NS_PER_S);
+	f->life.number++;
+	enter(f, 2 * NS_PER_S);
+	assert_int_equal(find(f, TEXT + FUNCTION + 4, &offset), 0);
+	userland_get_counts(f->userland, &counts);
+	assert_int_equal(counts.left_out, 1);
+	read_records(f, &records);
+	assert_int_equal(records.mmaps, 3);
+}
+
 /* What could not be read is tried again, soon at first and then less often. */
 static void test_tried_again(void **state)
 {
@@ -633,6 +656,7 @@ int main(void)
 		TEST(rules),	    TEST(nothing_cached), TEST(new_mapping),
 		TEST(another_life), TEST(no_user_space),  TEST(many),
 		TEST(mapped_since), TEST(held),	  TEST(forked),	  TEST(costly),	  TEST(tried_again),
+		TEST(too_many_mappings),
 		TEST(many_forked),  TEST(forked_32),
 		TEST(no_memory),    TEST(no_memory_again),
 		TEST(loader),	    TEST(loader_left),
