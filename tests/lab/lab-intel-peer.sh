@@ -1,5 +1,5 @@
 #!/bin/sh
-# lab: flavour=intel host=6.1 timeout=900 slow
+# lab: flavour=intel host=6.1 timeout=1800 slow
 # SPDX-License-Identifier: GPL-2.0-only
 # An Intel host: the guest was where perf's own event says, and the two modes that there are agree.
 set -u
