@@ -485,21 +485,32 @@ static int copy_file(const struct guest_mapped_file *file, struct guest_process 
 	return err;
 }
 
+/* One that is the same process, with nothing mapped; NULL: no memory. */
+static struct guest_process *make_same(const struct guest_process *process)
+{
+	struct guest_process *same = calloc(1, sizeof(*same));
+
+	if (!same)
+		return NULL;
+	same->task = process->task;
+	same->mm = process->mm;
+	same->pid = process->pid;
+	same->exe = GUEST_NO_FILE;
+	same->space = process->space;
+	return same;
+}
+
 int guest_process_copy(const struct guest_process *process, struct guest_process **ret)
 {
-	_cleanup_(guest_process_destroy) struct guest_process *copy = calloc(1, sizeof(*copy));
+	_cleanup_(guest_process_destroy) struct guest_process *copy = make_same(process);
 	int err = 0;
 
 	if (!copy)
 		return -ENOMEM;
-	copy->task = process->task;
-	copy->mm = process->mm;
-	copy->pid = process->pid;
 	copy->start_time = process->start_time;
 	copy->stamp = process->stamp;
 	copy->partial = process->partial;
 	copy->exe = process->exe;
-	copy->space = process->space;
 	for (size_t i = 0; !err && i < process->mappings.nr; i++)
 		err = vec_push(&copy->mappings, process->mappings.data[i]);
 	for (size_t i = 0; !err && i < process->files.nr; i++)
@@ -513,18 +524,12 @@ int guest_process_excerpt(const struct guest_process *process, size_t i,
 			  struct guest_process **ret)
 {
 	const struct guest_mapping *chosen = &process->mappings.data[i];
-	_cleanup_(guest_process_destroy) struct guest_process *excerpt =
-		calloc(1, sizeof(*excerpt));
+	_cleanup_(guest_process_destroy) struct guest_process *excerpt = make_same(process);
 	bool of_file = chosen->file < process->files.nr;
 	int err = 0;
 
 	if (!excerpt)
 		return -ENOMEM;
-	excerpt->task = process->task;
-	excerpt->mm = process->mm;
-	excerpt->pid = process->pid;
-	excerpt->exe = GUEST_NO_FILE;
-	excerpt->space = process->space;
 	if (of_file)
 		err = copy_file(&process->files.data[chosen->file], excerpt);
 	for (size_t at = 0; !err && at < process->mappings.nr; at++) {

@@ -90,16 +90,22 @@ static void drop(struct worker_job *base)
 	free(job);
 }
 
-static int submit(struct worker_client *client, struct log *log, unsigned int id,
-		  struct door *door)
+static struct job *make_job(struct log *log, unsigned int id, struct door *door)
 {
 	struct job *job = calloc(1, sizeof(*job));
-	int err;
 
 	assert_non_null(job);
 	*job = (struct job){ .job = { .run = run, .drop = drop }, .door = door, .log = log,
 			     .id = id };
-	err = worker_submit(client, &job->job);
+	return job;
+}
+
+static int submit(struct worker_client *client, struct log *log, unsigned int id,
+		  struct door *door)
+{
+	struct job *job = make_job(log, id, door);
+	int err = worker_submit(client, &job->job);
+
 	if (err)
 		free(job);
 	return err;
@@ -226,15 +232,14 @@ static void test_let_go(void **state)
 {
 	struct worker *worker;
 	struct worker_client *client;
-	struct job *job = calloc(1, sizeof(*job));
 	struct log log = { .nr = 0 };
 	struct door door;
+	struct job *job;
 
 	(void)state;
-	assert_non_null(job);
 	door_init(&door);
-	*job = (struct job){ .job = { .run = run, .drop = drop }, .door = &door, .log = &log,
-			     .id = 1, .loose = true };
+	job = make_job(&log, 1, &door);
+	job->loose = true;
 	assert_int_equal(worker_create(&worker), 0);
 	assert_int_equal(worker_client_create(worker, 8, &client), 0);
 	assert_int_equal(worker_submit(client, &job->job), 0);
@@ -255,15 +260,14 @@ static void test_tell(void **state)
 {
 	_cleanup_(worker_destroy) struct worker *worker = NULL;
 	struct worker_client *client, *other;
-	struct job *job = calloc(1, sizeof(*job));
 	struct log log = { .nr = 0 };
 	struct door door;
+	struct job *job;
 
 	(void)state;
-	assert_non_null(job);
 	door_init(&door);
-	*job = (struct job){ .job = { .run = run, .drop = drop }, .door = &door, .log = &log,
-			     .id = 1, .tells = true };
+	job = make_job(&log, 1, &door);
+	job->tells = true;
 	assert_int_equal(worker_create(&worker), 0);
 	assert_int_equal(worker_client_create(worker, 8, &client), 0);
 	assert_int_equal(worker_client_create(worker, 8, &other), 0);
