@@ -314,6 +314,7 @@ int cfi_object_init(struct cfi_object *object, const u8 *data, u64 size,
 	}
 	find_mapped(object, &file);
 	find_sframe(object, &file);
+	object->is_arm64 = file.header.e_machine == EM_AARCH64;
 	return 0;
 }
 

@@ -26,6 +26,7 @@ struct cfi_object {
 	struct cfi_section sframe;
 	void *debug_copy;		/* owned: what .debug_frame points at when it was packed */
 	bool missing;			/* what would lead to a section lies in a hole */
+	bool is_arm64;
 };
 
 /*

@@ -416,6 +416,20 @@ static bool is_sigreturn(const struct cfi_state *state)
 	       lr->kind == CFI_AT_CFA && lr->offset == 8;
 }
 
+struct cfi_row cfi_row_of_sigreturn(void)
+{
+	struct cfi_row row;
+
+	/* Rows are compared as bytes. */
+	memset(&row, 0, sizeof(row));
+	row.kind = CFI_ROW_SIGCONTEXT;
+	row.interrupted = true;
+	row.regs.kind = CFI_REG_OFFSET;
+	row.regs.reg = ARM64_SP;
+	row.regs.offset = AARCH64_SIGCONTEXT_REGS;
+	return row;
+}
+
 /* x29 and x30 are all that callers' frames take: CFAs count from x29 or SP. */
 static void make_arm64_row(const struct run *run, struct cfi_row *row)
 {
@@ -426,10 +440,7 @@ static void make_arm64_row(const struct run *run, struct cfi_row *row)
 	if (ra == CFI_UNDEFINED) {
 		row->kind = CFI_ROW_END;
 	} else if (is_sigreturn(state)) {
-		row->kind = CFI_ROW_SIGCONTEXT;
-		row->regs.kind = CFI_REG_OFFSET;
-		row->regs.reg = ARM64_SP;
-		row->regs.offset = AARCH64_SIGCONTEXT_REGS;
+		*row = cfi_row_of_sigreturn();
 	} else if (ra == CFI_UNKNOWN || cfa == CFI_UNDEFINED || cfa == CFI_UNKNOWN) {
 		row->kind = CFI_ROW_UNDEFINED;
 	} else {

@@ -99,6 +99,9 @@ typedef int (*cfi_row_fn)(void *ctx, u64 address, const struct cfi_row *row);
 int cfi_fde_run(const struct cfi_section *section, const struct cfi_fde *fde,
 		const struct cfi_cie *cie, u64 *budget, cfi_row_fn fn, void *ctx);
 
+/* Of the code that a signal's handler returns to on arm64: the kernel's frame is at SP. */
+struct cfi_row cfi_row_of_sigreturn(void);
+
 /* @encoding, an address as it is (DW_EH_PE_absptr) told by its width in @section. */
 static inline u8 cfi_section_encoding(const struct cfi_section *section, u8 encoding)
 {

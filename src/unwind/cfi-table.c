@@ -26,10 +26,13 @@
 #define HDR_TABLE DW_EH_PE_datarel | DW_EH_PE_sdata4
 #define HDR_ENTRY 8
 
+#define MAX_VDSO (64U << 10)
+
 enum function_kind {
 	FUNCTION_RULES,
 	FUNCTION_MISSING,
 	FUNCTION_BAD,
+	FUNCTION_SIGRETURN,	/* arm64's, without rules: what a signal's handler returns to */
 };
 
 struct function {
@@ -268,7 +271,32 @@ static int walk_sframe(struct builder *b)
 	return err;
 }
 
-static int find_functions(struct builder *b)
+/*
+ * arm64's vDSO has no rules since 5.8 (87676cfca141 "arm64: vdso: Disable dwarf unwinding through
+ * the sigreturn trampoline"): unwinders are to know the code that a signal's handler returns to.
+ */
+static int find_sigreturn(struct builder *b, const u8 *data, u64 size)
+{
+	static const u8 code[] = {
+		0x68, 0x11, 0x80, 0xd2,		/* mov x8, #__NR_rt_sigreturn */
+		0x01, 0x00, 0x00, 0xd4,		/* svc #0 */
+	};
+	int err = 0;
+
+	if (!b->object.is_arm64 || size > MAX_VDSO)
+		return 0;
+	for (u64 at = 0; at + sizeof(code) <= size && !err; at += 4) {
+		struct function function = { .size = sizeof(code), .kind = FUNCTION_SIGRETURN };
+
+		if (!memcmp(data + at, code, sizeof(code)) &&
+		    !cfi_table_address(b->table, at, &function.start) &&
+		    is_code(&b->object, function.start, function.size))
+			err = add_function(b, &function);
+	}
+	return err;
+}
+
+static int find_functions(struct builder *b, const u8 *data, u64 size)
 {
 	bool walked;
 	int err;
@@ -279,7 +307,9 @@ static int find_functions(struct builder *b)
 		err = walk_section(b, &b->object.eh_frame);
 	if (!err)
 		err = walk_section(b, &b->object.debug_frame);
-	return err ? err : walk_sframe(b);
+	if (!err)
+		err = walk_sframe(b);
+	return err ? err : find_sigreturn(b, data, size);
 }
 
 static unsigned int rank(const struct cfi_section *section)
@@ -371,7 +401,8 @@ static int run_function(struct builder *b, const struct function *function)
 
 static int add_rules(struct builder *b, const struct function *function)
 {
-	struct cfi_row undefined = { .kind = CFI_ROW_UNDEFINED };
+	const struct cfi_row undefined = { .kind = CFI_ROW_UNDEFINED };
+	const struct cfi_row sigreturn = cfi_row_of_sigreturn();
 	int err;
 
 	if (function->kind == FUNCTION_MISSING) {
@@ -383,6 +414,8 @@ static int add_rules(struct builder *b, const struct function *function)
 		return add_row(b, function->start, &undefined);
 	}
 	b->table->nr_functions++;
+	if (function->kind == FUNCTION_SIGRETURN)
+		return add_row(b, function->start, &sigreturn);
 	err = run_function(b, function);
 	if (err != -EBADMSG && err != -EOPNOTSUPP)
 		return err;
@@ -457,12 +490,12 @@ static void take_loads(struct builder *b)
 	b->table->nr_loads = b->object.nr_loads;
 }
 
-static int build(struct builder *b)
+static int build(struct builder *b, const u8 *data, u64 size)
 {
 	int err;
 
 	take_loads(b);
-	err = find_functions(b);
+	err = find_functions(b, data, size);
 	if (err)
 		return err;
 	if (!b->functions.nr)
@@ -494,7 +527,7 @@ static int build_from(const u8 *data, u64 size, const struct file_image *image, 
 	if (table && b.cies)
 		err = cfi_object_init(&b.object, data, size, image, trusted);
 	if (!err)
-		err = build(&b);
+		err = build(&b, data, size);
 	builder_deinit(&b);
 	if (!err)
 		*ret = TAKE_PTR(table);

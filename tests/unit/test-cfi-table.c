@@ -308,6 +308,42 @@ static void test_arm64(void **state)
 	build_cfi_deinit(&build);
 }
 
+/* The vDSO of kernels since 5.8, which has no rules: the code itself tells what it is. */
+static void test_arm64_sigreturn(void **state)
+{
+	static const u8 code[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4 };
+	const u64 at = 0x800;	/* offset and address */
+
+	(void)state;
+	for (unsigned int arm64 = 0; arm64 < 2; arm64++) {
+		_cleanup_(file_image_destroy) struct file_image *image = NULL;
+		struct build_cfi build = { .is_arm64 = arm64, .no_hdr = true };
+		_cleanup_strbuf_ struct strbuf file = STRBUF_INIT;
+		struct cfi_table *table = NULL;
+		struct cfi_row row;
+		Elf64_Phdr *segment;
+
+		build_cfi_file(&build, &file);
+		strbuf_add_zeros(&file, at - file.len);
+		strbuf_add(&file, code, sizeof(code));
+		segment = (Elf64_Phdr *)(file.data + sizeof(Elf64_Ehdr));
+		segment->p_filesz = file.len;
+		assert_int_equal(build_cfi_image(&file, file.len, &image), 0);
+		assert_int_equal(cfi_table_from_image(image, &table), arm64 ? 0 : -ENOENT);
+		build_cfi_deinit(&build);
+		if (!arm64)
+			continue;
+		row = find(table, at);
+		assert_int_equal(row.kind, CFI_ROW_SIGCONTEXT);
+		assert_true(row.interrupted);
+		assert_rule(&row.regs, CFI_REG_OFFSET, ARM64_SP, 312);
+		assert_int_equal(find(table, at + 4).kind, CFI_ROW_SIGCONTEXT);
+		assert_int_equal(cfi_table_find(table, at + 8, &row), -ENOENT);
+		assert_int_equal(cfi_table_find(table, at - 1, &row), -ENOENT);
+		cfi_table_destroy(table);
+	}
+}
+
 /* Instructions and registers of arm64 are none of x86's. */
 static void test_arm64_only(void **state)
 {
@@ -912,7 +948,7 @@ int main(void)
 		cmocka_unit_test(test_plt),
 		cmocka_unit_test(test_i386),
 		cmocka_unit_test(test_i386_signal),
-		cmocka_unit_test(test_arm64),
+		cmocka_unit_test(test_arm64), cmocka_unit_test(test_arm64_sigreturn),
 		cmocka_unit_test(test_arm64_only),
 		cmocka_unit_test(test_hostile_programs),
 		cmocka_unit_test(test_hostile_cies),
