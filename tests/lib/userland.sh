@@ -3,9 +3,13 @@
 # For lab tests of guest user space, with the programs of lab/userland. Source chains.sh first.
 # shellcheck disable=SC2154 # $out and $label are the caller's
 
-# programs: comm and name
+# programs: comm and name; $user_programs, if set, has the names of those that run
 programs() {
-	cat <<-'LIST'
+	while read -r comm program; do
+		case " ${user_programs:-$program} shell " in
+		*" $program "*) echo "$comm $program" ;;
+		esac
+	done <<-'LIST'
 	userland-tree tree
 	userland-cxx cxx
 	userland-rust rust
