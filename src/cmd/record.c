@@ -680,6 +680,10 @@ static int record_with_caches(struct recorder_options *options, const char *even
 		log_error_errno(err, "cannot use the symbol cache (see --buildid-dir)");
 		return STATUS_FAILURE;
 	}
+	err = symcache_check(symcache);
+	if (err)
+		log_warning("no symbols can be stored in %s, other machines will have none: %s "
+			    "(see --buildid-dir)", symcache_dir(symcache), error_text(err));
 	options->kernels = kernels;
 	options->symcache = symcache;
 	options->sources = sources;

@@ -54,8 +54,8 @@ static void check_cache(struct selfcheck *check)
 	struct symcache *cache = NULL;
 	int err = symcache_create(NULL, &cache);
 
-	if (!err && access(symcache_dir(cache), W_OK) && errno != ENOENT)
-		err = -errno;
+	if (!err)
+		err = symcache_check(cache);
 	if (err)
 		selfcheck_add(check, "symbols.cache", SELFCHECK_NO,
 			      "--buildid-dir DIR names another", "%s: %s",

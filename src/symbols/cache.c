@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/escape.h"
 #include "base/file.h"
@@ -145,6 +146,24 @@ void symcache_limit_added(struct symcache *cache, u64 max)
 	cache->max_added = max;
 	cache->added = 0;
 	pthread_mutex_unlock(&cache->lock);
+}
+
+int symcache_check(const struct symcache *cache)
+{
+	_cleanup_free_ char *path = strdup(cache->dir);
+	char *slash;
+
+	if (!path)
+		return -ENOMEM;
+	while (access(path, W_OK | X_OK)) {
+		if (errno != ENOENT)
+			return -errno;
+		slash = strrchr(path, '/');
+		if (!slash)
+			return access(".", W_OK | X_OK) ? -errno : 0;
+		slash[slash == path] = '\0';	/* of "/x" the root is left */
+	}
+	return 0;
 }
 
 const char *symcache_dir(const struct symcache *cache)

@@ -41,6 +41,12 @@ DEFINE_CLEANUP(struct symcache *, symcache_destroy)
 const char *symcache_dir(const struct symcache *cache);
 
 /*
+ * Whether files can be put into it, as far as that can be told without making any: 0, or why not.
+ * What is not there yet can be made where the first folder that is may be written to.
+ */
+int symcache_check(const struct symcache *cache);
+
+/*
  * From here on no more than @max bytes of files of programs are added, 0: no limit. What a guest
  * has mapped is its own choice: one page at many places makes files of any size. What kernels have
  * is bounded where it is read, and comes last.

@@ -343,9 +343,33 @@ static void test_default_dir(void **state)
 	unsetenv("PERF_CONFIG");
 }
 
+/* Whether anything could be stored there is known before it is. */
+static void test_check(void **state)
+{
+	static const struct {
+		const char *dir;
+		int want;
+	} cases[] = {
+		{ "/tmp", 0 },
+		{ "/tmp/kvmprof-none/of/these/", 0 },
+		{ "/kvmprof-none", 0 },
+		{ "kvmprof-none", 0 },
+		{ "/dev/null/debug", -ENOTDIR },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_(symcache_destroy) struct symcache *cache = NULL;
+
+		assert_int_equal(symcache_create(cases[i].dir, &cache), 0);
+		assert_int_equal(symcache_check(cache), cases[i].want);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_check),
 		cmocka_unit_test_setup_teardown(test_kallsyms, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_kallsyms, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_module, setup, teardown),
