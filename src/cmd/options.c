@@ -569,3 +569,15 @@ bool options_parse(const struct command_spec *spec, int argc, char **argv,
 	*ret_operands = (struct operands){ .args = argv + 1, .nr = nr };
 	return true;
 }
+
+const char **options_command_line(int argc, char **argv)
+{
+	const char **words = calloc((size_t)argc + 2, sizeof(*words));
+
+	if (!words)
+		return NULL;
+	words[0] = program_invocation_name;
+	for (int i = 0; i < argc; i++)
+		words[1 + i] = argv[i];
+	return words;
+}

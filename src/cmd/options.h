@@ -162,6 +162,13 @@ struct operands {
 bool options_parse(const struct command_spec *spec, int argc, char **argv,
 		   struct operands *ret_operands, int *ret_status);
 
+/*
+ * A copy of the command line for a recording, NULL-terminated, with the program's name before the
+ * command's; to be made before options_parse() takes @argv apart, and freed with free(): the words
+ * are those of @argv. NULL when there is no memory for it.
+ */
+const char **options_command_line(int argc, char **argv);
+
 /* For contradictions that the table cannot express: prints "kvmprof NAME: …" and the usage line.
  * Returns STATUS_USAGE. */
 int options_usage_error(const struct command_spec *spec, const char *fmt, ...) __printf(2, 3);

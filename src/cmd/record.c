@@ -738,9 +738,8 @@ static int run_record(struct recorder_options *options, const char *event_why,
 
 int cmd_record(int argc, char **argv)
 {
-	struct recorder_options options = {
-		.cmdline = (const char *const *)argv,
-	};
+	_cleanup_free_ const char **cmdline = options_command_line(argc, argv);
+	struct recorder_options options = { .cmdline = cmdline };
 	struct capture_events events = { .last = 0 };
 	struct operands operands;
 	const char *event_why;

@@ -48,6 +48,8 @@ same "SIGINT: status" 0 $?
 check "SIGINT: the file is whole" perf report --stdio -i interrupted.data
 contains "SIGINT: summary" "$(cat said)" "events ="
 status "the command's status" 7 "$KVMPROF" record --vm one -o command.data -- sh -c 'sleep 1; exit 7'
+contains "the file has the whole command line" "$(perf report --header-only -i command.data)" \
+	"# cmdline : $KVMPROF record --vm one -o command.data -- sh -c sleep 1; exit 7"
 status "a command that is not there" 1 "$KVMPROF" record --vm one -o command.data -- /no/such/command
 contains "it names the command" "$tap_output" "/no/such/command"
 

@@ -203,6 +203,32 @@ static void test_operands(void **state)
 	assert_string_equal(operands.args[0], "-");
 }
 
+/* What a recording keeps is whole, whatever becomes of argv. */
+static void test_command_line(void **state)
+{
+	static const char *const words[] = {
+		"record", "--vm", "web-1", "-a", "--", "sleep", "--", "5"
+	};
+	char *argv[ARRAY_SIZE(words) + 1] = { NULL };
+	const char **line;
+	struct operands operands;
+	int status;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		argv[i] = (char *)words[i];
+	line = options_command_line(ARRAY_SIZE(words), argv);
+	assert_non_null(line);
+	argv[1] = (char *)"--output";
+	assert_true(options_parse(&spec, ARRAY_SIZE(words), argv, &operands, &status));
+	assert_int_equal(operands.nr, 3);
+	assert_string_equal(line[0], program_invocation_name);
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		assert_string_equal(line[1 + i], words[i]);
+	assert_null(line[1 + ARRAY_SIZE(words)]);
+	free(line);
+}
+
 static void test_optional_argument(void **state)
 {
 	struct operands operands;
@@ -357,6 +383,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_flags_negate, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_prefixes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_operands, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_command_line, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_optional_argument, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_lists, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_values, setup, teardown),
