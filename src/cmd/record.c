@@ -45,6 +45,7 @@ static struct {
 	u64 period;
 	int mode;
 	const char *kick_signal;
+	bool chains;	/* of no consequence */
 	u64 max_depth;
 	u64 stack_size;
 	u64 duration_ms;
@@ -85,6 +86,20 @@ static int keep_filter(const char *text, void *arg, const char **ret_why)
 	return opt.words.nr ? vec_push(&opt.words, word) : -EINVAL;
 }
 
+/* perf's "fp", "dwarf,SIZE" or "lbr", of people used to it. */
+static int check_call_graph(const char *text, void *arg, const char **ret_why)
+{
+	static const char *const modes[] = { "fp", "dwarf", "lbr" };
+	size_t len = strcspn(text, ",");
+
+	(void)arg;
+	for (size_t i = 0; i < ARRAY_SIZE(modes); i++)
+		if (strlen(modes[i]) == len && !strncmp(modes[i], text, len))
+			return 0;
+	*ret_why = "perf's are fp, dwarf and lbr; chains are recorded without the option";
+	return -EINVAL;
+}
+
 static const struct option_spec record_options[] = {
 	OPT_GROUP("Which guests"),
 	OPT_NUMBER('p', "pid", &opt.pid, 1, INT32_MAX, "PID", "the guests of this VMM process",
@@ -108,6 +123,9 @@ static const struct option_spec record_options[] = {
 	OPT_GROUP("How"),
 	OPT_CHOICE(0, "capture", &opt.mode, mode_names, "MODE",
 		   "how a sample is taken (default auto)"),
+	OPT_FLAG('g', NULL, &opt.chains, "call chains are recorded, as always"),
+	OPT_CALLBACK(0, "call-graph", check_call_graph, NULL, "MODE",
+		     "the same; how is not for MODE to say"),
 	OPT_STRING(0, "kick-signal", &opt.kick_signal, "SIGNAL",
 		   "deferred: the signal that this VMM kicks its vCPUs with; or none",
 		   .complete = "signal"),

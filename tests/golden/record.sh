@@ -21,6 +21,14 @@ status 'an option of ours after the command is the command'"'"'s' 1 \
 	"$KVMPROF" record --vm "$guest" touch ran --no-such-option
 status 'but not before it' 2 "$KVMPROF" record --no-such-option touch ran
 same 'neither has run' '' "$(ls)"
+for habit in -g -ag '--call-graph dwarf' --call-graph=dwarf,8192 --call-graph=fp; do
+	# shellcheck disable=SC2086 # of words
+	status "perf's habit: $habit" 2 "$KVMPROF" record $habit -p 1 --vm "$guest" touch ran
+	contains "$habit: is no error" "$tap_output" 'exclude each other'
+done
+status 'no mode of perf' 2 "$KVMPROF" record --call-graph dwarfs --vm "$guest" touch ran
+contains 'which it has is said' "$tap_output" 'fp, dwarf and lbr'
+same 'and nothing has run' '' "$(ls)"
 for name in - ''; do
 	status "no recording into '$name'" 2 "$KVMPROF" record --vm "$guest" -o "$name" touch ran
 	contains "'$name': is said" "$tap_output" "-o takes a file's name"
