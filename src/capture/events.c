@@ -429,6 +429,8 @@ static bool vpmu_is_mediated(const struct event_source *source)
 	return false;
 }
 
+static const char why_no_counter[] = "this host has no hardware counter for it";
+
 /*
  * Since Linux 7.0 -EOPNOTSUPP is also what a guest's event gets while the PMU is a VM's own
  * (mediated_pmu_account_event() in kernel/events/core.c).
@@ -439,7 +441,7 @@ const char *event_refusal_text(int err)
 	case -ENOENT:
 	case -ENODEV:
 	case -ENXIO:
-		return "this host has no hardware counter for it";
+		return why_no_counter;
 	case -EOPNOTSUPP:
 		return "this host's hardware counters cannot sample guests, or are guests' own";
 	case -EACCES:
@@ -567,6 +569,9 @@ static int set_default(const struct event_source *source, struct capture_event *
 		*ret_why = "hardware cycles in guest mode";
 		return 0;
 	}
+	/* What is said of an event that was asked for would read as if it were of cpu-clock. */
+	if (*ret_why == why_no_counter)
+		*ret_why = "this host has no hardware counter for cycles";
 	set_software("cpu-clock", event);
 	event->exclude_host = false;
 	snprintf(event->name, sizeof(event->name), "cpu-clock");

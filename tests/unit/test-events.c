@@ -461,7 +461,9 @@ static void test_default(void **state)
 	assert_string_equal(event.name, "cpu-clock");
 	assert_int_equal(event.type, PERF_TYPE_SOFTWARE);
 	assert_false(event.exclude_host);
-	assert_non_null(strstr(why, "no hardware counter"));
+	assert_non_null(strstr(why, "no hardware counter for cycles"));
+	assert_int_equal(parse("cycles", &event), -ENOENT);
+	assert_non_null(strstr(why, "no hardware counter for it"));
 	probe_result = 0;
 }
 
