@@ -38,7 +38,9 @@ if [ -e /sys/module/kvm_amd ] || [ -e /sys/module/kvm_intel ]; then
 	skip 'an event of KVM without KVM' 'there is KVM here'
 else
 	status 'an event of KVM without KVM' 1 "$KVMPROF" record -e kvm:kvm_exit -o out.data touch ran
-	contains 'KVM is missing, not the event' "$tap_output" "event 'kvm:kvm_exit': KVM is "
+	missing='KVM is '
+	[ ! -e /sys/module/kvm_pvm ] || missing='KVM here is kvm_pvm'
+	contains 'KVM is missing, not the event' "$tap_output" "event 'kvm:kvm_exit': $missing"
 	lacks 'which has nothing to do with it' "$tap_output" 'no such event'
 	status 'another that there is not' 1 "$KVMPROF" record -e nosuch -o out.data touch ran
 	contains 'is as ever' "$tap_output" 'no such event (see'
