@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "base/clock.h"
+#include "base/errors.h"
 
 #define LOOK_MS 10	/* how often to look whether it has ended */
 
@@ -69,6 +71,15 @@ int child_start(struct child *child)
 	if (read(child->report, &err, sizeof(err)) == sizeof(err))
 		return -err;
 	return 0;
+}
+
+const char *child_start_error_text(int err, const char *command, bool guest_chosen)
+{
+	if (err == -EPIPE)
+		return "it was ended before it started";
+	if (err == -ENOENT && !guest_chosen && !strchr(command, '/'))
+		return "not found (a guest's name goes behind --vm)";
+	return error_text(err);
 }
 
 int child_exit_status(int status)

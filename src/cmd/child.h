@@ -23,6 +23,12 @@ int child_prepare(struct child *child, char **argv);
  */
 int child_start(struct child *child);
 
+/*
+ * What child_start()'s error @err says of @command. @guest_chosen: an option has said which guest;
+ * else the command may be the name of one.
+ */
+const char *child_start_error_text(int err, const char *command, bool guest_chosen);
+
 /* True once it has ended; *@ret_status as of wait(2). */
 bool child_ended(struct child *child, int *ret_status);
 

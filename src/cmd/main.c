@@ -73,6 +73,12 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+static int unknown_command(const char *name)
+{
+	return options_usage_error(&main_spec, "unknown command '%s'; `kvmprof help` lists them",
+				   name);
+}
+
 /* Runs @command as if it had been called with the one argument --help. */
 static int show_help(const struct command *command)
 {
@@ -106,7 +112,7 @@ static int cmd_help(int argc, char **argv)
 		return show_own_help();
 	command = find_command(operands.args[0]);
 	if (!command)
-		return options_usage_error(&main_spec, "unknown command '%s'", operands.args[0]);
+		return unknown_command(operands.args[0]);
 	return show_help(command);
 }
 
@@ -135,7 +141,7 @@ static int run(int argc, char **argv)
 		return options_usage_error(&main_spec, "no command; `kvmprof help` lists them");
 	command = find_command(operands.args[0]);
 	if (!command)
-		return options_usage_error(&main_spec, "unknown command '%s'", operands.args[0]);
+		return unknown_command(operands.args[0]);
 	return command->run(operands.nr, operands.args);
 }
 

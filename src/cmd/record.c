@@ -567,7 +567,7 @@ static int begin(struct recorder *recorder, struct child *child, char **command)
 	err = command[0] ? child_start(child) : 0;
 	if (err && !interrupted())
 		log_error("cannot run %s: %s", command[0],
-			  err == -EPIPE ? "it was ended before it started" : error_text(err));
+			  child_start_error_text(err, command[0], opt.pid || opt.vm || opt.all));
 	return err;
 }
 

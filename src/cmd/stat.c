@@ -275,7 +275,7 @@ static int start_command(const struct session *session, char **command)
 
 	if (err)
 		log_error("cannot run %s: %s", command[0],
-			  err == -EPIPE ? "it was ended before it started" : error_text(err));
+			  child_start_error_text(err, command[0], opt.pid || opt.vm || opt.all));
 	return err;
 }
 

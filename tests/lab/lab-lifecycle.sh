@@ -52,6 +52,8 @@ contains "the file has the whole command line" "$(perf report --header-only -i c
 	"# cmdline : $KVMPROF record --vm one -o command.data -- sh -c sleep 1; exit 7"
 status "a command that is not there" 1 "$KVMPROF" record --vm one -o command.data -- /no/such/command
 contains "it names the command" "$tap_output" "/no/such/command"
+status "a guest's name as a command" 1 "$KVMPROF" record -o command.data one
+contains "it says where guests' names go" "$tap_output" "goes behind --vm"
 
 # Killed at any moment in any mode: the guest goes on, no file appears.
 mkdir killed

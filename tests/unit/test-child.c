@@ -8,6 +8,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "cmd/child.h"
@@ -79,6 +80,16 @@ static void test_no_such_program(void **state)
 	child_deinit(NULL, NULL);
 }
 
+static void test_error_text(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(child_start_error_text(-ENOENT, "web-1", false), "--vm"));
+	assert_string_equal(child_start_error_text(-ENOENT, "web-1", true), "not found");
+	assert_string_equal(child_start_error_text(-ENOENT, "./web-1", false), "not found");
+	assert_null(strstr(child_start_error_text(-EACCES, "web-1", false), "--vm"));
+	assert_non_null(strstr(child_start_error_text(-EPIPE, "web-1", false), "was ended"));
+}
+
 static void test_never_started(void **state)
 {
 	char *argv[] = { (char *)"true", NULL };
@@ -143,6 +154,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ends_by_itself),
 		cmocka_unit_test(test_no_such_program),
+		cmocka_unit_test(test_error_text),
 		cmocka_unit_test(test_never_started),
 		cmocka_unit_test(test_ended_before_start),
 		cmocka_unit_test(test_ignores_sigterm),
