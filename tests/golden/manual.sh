@@ -97,6 +97,18 @@ else
 	skip 'groff has nothing to say' 'no groff'
 fi
 
+# What the accounting at the end of a report may have, as the recorder calls it: it stands in report(1).
+labels=$(sed -n -e 's/.*write_count(out, "\([^"]*\)",.*/\1/p' -e 's/^\t*{ "\(.*\)", accounting->.*/\1/p' \
+	-e 's/^\t{ "\(.*\)", offsetof(struct capture_counts, .*/\1/p' \
+	-e 's/.*strbuf_addf(&text, "\([^:]*\): .*/\1/p' "$SRC/src/engine/userland.c" \
+	"$SRC/src/engine/accounting.c" "$SRC/src/engine/recording.c" |
+	sed -e 's/^objects //' -e 's/^lost: .*/lost/' | sort -u)
+contains 'the accounting has lines' "$labels" 'processes read again'
+text_of_page "$(page_of report)" | tr '\n"' '  ' | tr -s ' ' >"$TMPDIR/report-page"
+same 'the manual has every line of the accounting' '' "$(while read -r label; do
+	grep -qF -- "$label" "$TMPDIR/report-page" || echo "$label"
+done <<<"$labels")"
+
 # Statuses and streams.
 status 'no command' 2 "$KVMPROF"
 status 'an unknown command' 2 "$KVMPROF" no-such-command
