@@ -194,12 +194,12 @@ static __always_inline void send(struct shot *shot)
 }
 
 /* Whether @event happened in the guest of @vcpu. */
-static __always_inline int is_guests(const void *ctx, const struct capture_vcpu *vcpu, u32 event)
+static __always_inline int is_guests(const void *ctx, struct capture_vcpu *vcpu, u32 event)
 {
 	if (events[event].host_side)
 		return 1;
 	return in_guest((struct kvm_vcpu *)vcpu->kvm_vcpu) &&
-	       !(events[event].clock && before_entry(ctx, vcpu));
+	       (!events[event].clock || clock_in_guest(ctx, vcpu));
 }
 
 /* The vCPU whose guest an event belongs to, or NULL. Counts. */
@@ -505,10 +505,8 @@ int on_entry(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct capture_vcpu *vcpu = current_vcpu();
 
-	if (vcpu) {
-		vcpu->entry_pc = ctx->args[0];
-		vcpu->entry_time = bpf_ktime_get_ns();
-	}
+	if (vcpu)
+		note_entry(vcpu, ctx->args[0]);
 	return 0;
 }
 

@@ -73,8 +73,23 @@ struct timerqueue_node {
 	s64 expires;		/* ns */
 } HOST_TYPE;
 
+/* A CPU's timers. */
+struct hrtimer_cpu_base {
+	s64 expires_next;	/* ns: when the CPU's own timer is due, for the first of them */
+} HOST_TYPE;
+
+struct hrtimer_clock_base {
+	struct hrtimer_cpu_base *cpu_base;
+} HOST_TYPE;
+
 struct hrtimer {
 	struct timerqueue_node node;
+	struct hrtimer_clock_base *base;
+} HOST_TYPE;
+
+/* A CPU's. */
+struct kernel_stat {
+	unsigned long irqs_sum;		/* interrupts that it has served */
 } HOST_TYPE;
 
 struct hw_perf_event {

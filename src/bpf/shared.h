@@ -4,6 +4,7 @@
 #define BPF_SHARED_H
 
 #include "base/addr.h"
+#include "bpf/entry.h"
 #include "model/wire.h"
 
 #define CAPTURE_MAX_VMS 1024
@@ -28,9 +29,10 @@ struct capture_vcpu {
 	u32 pid;		/* of the VMM */
 	u32 pending;		/* deferred mode: of an event the .pending may be set */
 
-	/* arm64, with events that are clocks: when KVM entered the guest last, and where. */
-	u64 entry_time;		/* 0: not seen yet */
-	u64 entry_pc;
+	/* arm64, with events that are clocks. */
+	struct entry entry;
+	u32 timer_last;		/* it serves its timer behind a guest's: see struct entry_event */
+	u32 pad;
 
 	/* Deferred mode, kicks without a signal: the kernel's own while one is under way. */
 	struct bpf_task_work work;
@@ -65,7 +67,7 @@ struct capture_event_config {
 	u8 host_side;		/* the event happens in the host kernel, never in a guest */
 	u8 exclude_user;
 	u8 exclude_kernel;
-	u8 clock;		/* a timer of the host's: see before_entry() */
+	u8 clock;		/* a timer of the host's: see bpf/entry.h */
 	u8 pad[2];
 	u16 raw_size;		/* of a tracepoint's record this much goes with the sample */
 };

@@ -17,6 +17,7 @@
 
 #include "bpf/host-types.h"
 #include "arch/arm64-kvm.h"
+#include "bpf/entry.h"
 #include "bpf/shared.h"
 
 #define HOST_PF_VCPU 1		/* PF_VCPU, include/linux/sched.h */
@@ -29,7 +30,8 @@ struct regs_work {
 /*
  * Whether the event ended guest mode of @vcpu, which this CPU has loaded. KVM has interrupts off
  * from before it enters the guest to after it has left it, but for one moment in which it takes
- * those that are due; just as long the task is said to run a vCPU (guest_timing_exit_irqoff()).
+ * those that are due, behind an exit by an interrupt only; just as long the task is said to run a
+ * vCPU (guest_timing_exit_irqoff()). What comes due around another exit is taken behind that.
  */
 static __always_inline int in_guest(struct kvm_vcpu *vcpu)
 {
@@ -49,24 +51,66 @@ static __always_inline u64 event_pc(const struct capture_vcpu *vcpu)
 	return pc;
 }
 
+/* Bytes from a CPU's hrtimer_bases to its kstat, set before loading; 0: not known. */
+const volatile s64 irqs_from_timers;
+
+/* This CPU's hrtimer_bases, as a clock that came due on it has shown; 0: none has yet. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+} cpu_timers SEC(".maps");
+
+/* How many interrupts the CPU of @timers has served, with the one that it is at. 0: not known. */
+static __always_inline u64 served_irqs(u64 timers)
+{
+	const struct kernel_stat *stat = (const struct kernel_stat *)(timers + irqs_from_timers);
+
+	return timers && irqs_from_timers ? BPF_CORE_READ(stat, irqs_sum) : 0;
+}
+
+/* When its timer is due, for whichever of the kernel's. */
+static __always_inline u64 next_timer(u64 timers)
+{
+	const struct hrtimer_cpu_base *base = (const struct hrtimer_cpu_base *)timers;
+
+	if (!timers || !bpf_core_field_exists(base->expires_next))
+		return ~0ULL;
+	return BPF_CORE_READ(base, expires_next);
+}
+
+/* KVM enters the guest at @pc. */
+static __always_inline void note_entry(struct capture_vcpu *vcpu, u64 pc)
+{
+	u32 zero = 0;
+	const u64 *timers = bpf_map_lookup_elem(&cpu_timers, &zero);
+
+	if (timers)
+		entry_note(&vcpu->entry, pc, next_timer(*timers), served_irqs(*timers),
+			   bpf_ktime_get_ns());
+}
+
 /*
- * Whether the clock that @ctx is of came due before the guest was entered. KVM has interrupts off
- * on its way there: the timer's then ends guest mode before the first instruction of the guest, and
- * looks like one that came in the guest.
- *
- * The pc is where it was, or behind an instruction that KVM has emulated, which it steps over at
- * last. A guest that has run all the same, by so little, has done so behind that time.
+ * Whether the clock that @ctx is of came due in the guest, where in_guest() holds. A function of
+ * its own, whose part of the stack is free again when the shot is taken.
  */
-static __always_inline int before_entry(const void *ctx, const struct capture_vcpu *vcpu)
+static __attribute__((noinline)) int clock_in_guest(const void *ctx, struct capture_vcpu *vcpu)
 {
 	const struct bpf_perf_event_data_kern *kern = ctx;
 	struct perf_event *event = NULL;
+	struct entry_event at = { .pc = event_pc(vcpu), .last = vcpu->timer_last };
+	u32 zero = 0;
+	u64 *timers = bpf_map_lookup_elem(&cpu_timers, &zero);
 
-	if (!vcpu->entry_time || event_pc(vcpu) - vcpu->entry_pc > 4 ||
-	    !bpf_core_field_exists(event->hw.hrtimer.node.expires) ||
+	if (!timers || !bpf_core_field_exists(event->hw.hrtimer.node.expires) ||
 	    bpf_core_read(&event, sizeof(event), &kern->event))
-		return 0;
-	return BPF_CORE_READ(event, hw.hrtimer.node.expires) < (s64)vcpu->entry_time;
+		return 1;
+	*timers = (u64)BPF_CORE_READ(event, hw.hrtimer.base, cpu_base);
+	at.due = BPF_CORE_READ(event, hw.hrtimer.node.expires);
+	at.irqs = served_irqs(*timers);
+	at.now = bpf_ktime_get_ns();
+	return entry_is_guests(&vcpu->entry, &at);
 }
 
 /* One system register, out of memory; 0 when it cannot be read. */

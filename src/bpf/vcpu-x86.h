@@ -46,12 +46,12 @@ static __always_inline int in_guest(struct kvm_vcpu *vcpu)
 	       BPF_CORE_READ(vcpu, cpu) == (int)bpf_get_smp_processor_id();
 }
 
-/* Whether the event that @ctx is of came due before the guest was entered, and waited. */
-static __always_inline int before_entry(const void *ctx, const struct capture_vcpu *vcpu)
+/* Whether the clock that @ctx is of came due in the guest: what ended guest mode did. */
+static __always_inline int clock_in_guest(const void *ctx, struct capture_vcpu *vcpu)
 {
 	(void)ctx;
 	(void)vcpu;
-	return 0;
+	return 1;
 }
 
 /*

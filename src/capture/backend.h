@@ -37,6 +37,7 @@ struct capture_guest {
 	struct shot_vm vm;	/* as the modes see it */
 	VEC(struct capture_thread *) threads;
 	bool stale;		/* a sample met newer memory slots */
+	bool lazy;		/* arm64: see struct vm */
 	void *mode;		/* the mode's own */
 };
 

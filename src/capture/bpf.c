@@ -176,6 +176,8 @@ static void configure(struct capture *capture, struct capture_bpf *skel)
 	vm_host_vmx_msrs(capture->host, &msrs);
 	skel->rodata->vmx_lstar = msrs.lstar;
 	skel->rodata->vmx_kernel_gs_base = msrs.kernel_gs_base;
+#elif defined(__aarch64__)
+	skel->rodata->irqs_from_timers = vm_host_irqs_from_timers(capture->host);
 #endif
 	skel->rodata->max_depth = capture->options.max_depth;
 	skel->rodata->user_stack = capture->options.user_stack;
@@ -488,6 +490,7 @@ static int bpf_add_thread(struct capture *capture, struct capture_guest *guest,
 		.pid = guest->pid,
 		.vm = guest->index,
 		.id = thread->id,
+		.timer_last = !guest->lazy,
 	};
 	u32 tid = thread->tid;
 	int err = 0;

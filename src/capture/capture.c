@@ -279,6 +279,7 @@ int capture_set_vm(struct capture *capture, u32 index, const struct vm *vm)
 	guest->vm.kick_signal = vm->kick_signal == VM_KICK_WORK ? 0 : vm->kick_signal;
 	guest->vm.slots = vm->slots;
 	guest->stale = false;
+	guest->lazy = vm->lazy;
 	err = capture->backend->update_guest(capture, guest);
 	if (!err)
 		err = update_threads(capture, guest, vm);

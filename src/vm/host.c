@@ -31,6 +31,7 @@ struct vm_host {
 	u64 vm_list;			/* address of KVM's list of VMs; 0: not known */
 	u32 vmx_lstar;			/* Intel: see kvm_vmx_find_lstar() */
 	bool task_work;			/* see vm_kernel_has_task_work() */
+	s64 irqs_from_timers;		/* see vm_host_irqs_from_timers() */
 	struct host_probe *probe;	/* NULL: through kcore */
 	struct kernel_mem *kernel;
 	const char *probe_why;		/* why there is no probe, a constant */
@@ -128,6 +129,17 @@ bool vm_kernel_has_task_work(const struct btf *kernel)
 	       btf_vlen(btf__type_by_id(kernel, btf__type_by_id(kernel, id)->type)) == 4;
 }
 
+/* What lies between them in the area of each CPU. */
+static s64 find_irqs_from_timers(const struct btf *kernel)
+{
+	u32 timers, irqs;
+
+	if (vm_layout_percpu(kernel, "hrtimer_bases", &timers) ||
+	    vm_layout_percpu(kernel, "kstat", &irqs))
+		return 0;
+	return (s64)irqs - timers;
+}
+
 static int load_layout(struct vm_host *host, const char **ret_why)
 {
 	struct btf *base = btf__load_vmlinux_btf();
@@ -139,6 +151,7 @@ static int load_layout(struct vm_host *host, const char **ret_why)
 		return -EOPNOTSUPP;
 	}
 	host->task_work = vm_kernel_has_task_work(base);
+	host->irqs_from_timers = find_irqs_from_timers(base);
 	*ret_why = why_no_kvm_btf;
 	kvm = load_module_btf("kvm", base);
 	vendor = load_module_btf(vendor_module(host->vendor), base);
@@ -651,6 +664,11 @@ int vm_host_vcpu_counters(struct vm_host *host, const struct vm_vcpu *vcpu,
 bool vm_host_has_task_work(const struct vm_host *host)
 {
 	return host->task_work;
+}
+
+s64 vm_host_irqs_from_timers(const struct vm_host *host)
+{
+	return host->irqs_from_timers;
 }
 
 void vm_host_vmx_msrs(const struct vm_host *host, struct vm_vmx_msrs *ret)

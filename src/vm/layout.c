@@ -93,6 +93,23 @@ int vm_layout_member(const struct btf *btf, const char *type, const char *path, 
 	return 0;
 }
 
+int vm_layout_percpu(const struct btf *btf, const char *name, u32 *ret_offset)
+{
+	s32 id = btf__find_by_name_kind(btf, ".data..percpu", BTF_KIND_DATASEC);
+	const struct btf_type *section = id < 0 ? NULL : btf__type_by_id(btf, id);
+
+	for (unsigned int i = 0; section && i < btf_vlen(section); i++) {
+		const struct btf_var_secinfo *variable = btf_var_secinfos(section) + i;
+		const struct btf_type *type = btf__type_by_id(btf, variable->type);
+
+		if (type && !strcmp(btf__name_by_offset(btf, type->name_off), name)) {
+			*ret_offset = variable->offset;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
 static u32 struct_size(const struct btf *btf, const char *type)
 {
 	s32 id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);

@@ -161,4 +161,7 @@ int vm_layout_load(struct vm_layout *layout, const struct btf *kvm, const struct
 int vm_layout_member(const struct btf *btf, const char *type, const char *path, u32 *ret_offset,
 		     u32 *ret_size);
 
+/* Where a CPU's variable @name is in that CPU's area. -ENOENT: @btf does not say. */
+int vm_layout_percpu(const struct btf *btf, const char *name, u32 *ret_offset);
+
 #endif

@@ -147,6 +147,12 @@ bool vm_host_has_task_work(const struct vm_host *host);
 bool vm_kernel_has_task_work(const struct btf *kernel);
 
 /*
+ * Bytes from a CPU's hrtimer_bases to its kstat, both of them variables of the kernel's; 0: not
+ * known. Kernels without CONFIG_KALLSYMS_ALL, as Debian's 6.1 for arm64, do not say where they are.
+ */
+s64 vm_host_irqs_from_timers(const struct vm_host *host);
+
+/*
  * Where KVM on Intel keeps of its vCPU what it does not tell of in kvm_run: offsets from the
  * address of the struct kvm_vcpu; 0: not known, or not Intel. They hold while the vCPU's thread is
  * in user space.

@@ -28,6 +28,7 @@
 #include "build-shot.h"
 #include "works.h"
 
+#include "capture-arm64.skel.h"
 #include "capture.skel.h"
 
 /* For clang's BPF. */
@@ -36,19 +37,26 @@
 #include "bpf/host-types.h"
 #pragma GCC diagnostic pop
 
+/* A file of the @size bytes of @object. */
+static void object_path(const void *object, size_t size, char path[static 64])
+{
+	int fd = memfd_create("capture", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, object, size), size);
+	snprintf(path, 64, "/proc/self/fd/%d", fd);
+}
+
 /* The object's own BTF in the place of the kernel's: KVM's types are there in any case. */
 static struct capture_bpf *open_programs(void)
 {
 	char path[64];
 	size_t size;
 	const void *object = capture_bpf__elf_bytes(&size);
-	int fd = memfd_create("capture", MFD_CLOEXEC);
 	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = path);
 	struct capture_bpf *skel;
 
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, object, size), size);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	object_path(object, size, path);
 	skel = capture_bpf__open_opts(&options);
 	assert_non_null(skel);
 	bpf_map__set_max_entries(skel->maps.scratches, 2 * libbpf_num_possible_cpus());
@@ -74,6 +82,28 @@ static void test_all_load(void **state)
 		assert_int_equal(capture_bpf__load(skel), 0);
 		capture_bpf__destroy(skel);
 	}
+}
+
+/* The same of an arm64 host's. */
+static struct capture_arm64_bpf *open_arm64(void)
+{
+	char path[64];
+	size_t size;
+	const void *object = capture_arm64_bpf__elf_bytes(&size);
+	LIBBPF_OPTS(bpf_object_open_opts, options, .btf_custom_path = path);
+	struct capture_arm64_bpf *skel;
+	struct bpf_program *program;
+
+	object_path(object, size, path);
+	skel = capture_arm64_bpf__open_opts(&options);
+	assert_non_null(skel);
+	bpf_object__for_each_program(program, skel->obj)
+		bpf_program__set_autoload(program, true);
+	bpf_map__set_max_entries(skel->maps.scratches, 2 * libbpf_num_possible_cpus());
+	skel->rodata->nr_events = 2;
+	skel->rodata->events[0].clock = 1;
+	skel->rodata->irqs_from_timers = sizeof(u64);
+	return skel;
 }
 
 static void run_exit(struct capture_bpf *skel)
@@ -197,6 +227,82 @@ static u64 fake_address(int map)
 	close(program);
 	assert_int_equal(bpf_map_lookup_elem(map, &zero, &fake), 0);
 	return fake.self;
+}
+
+/* What an arm64 host's program notes of this thread at an entry at @pc. */
+static struct entry enter(const struct capture_arm64_bpf *skel, u64 pc)
+{
+	struct capture_vcpu vcpu = {
+		.pid = getpid(),
+		.entry = { .verdict = ENTRY_HOST, .turn = 7 },
+	};
+	LIBBPF_OPTS(bpf_test_run_opts, options, .ctx_in = &pc, .ctx_size_in = sizeof(pc));
+	int program = bpf_program__fd(skel->progs.on_entry), map = bpf_map__fd(skel->maps.vcpus);
+	u32 tid = gettid();
+
+	assert_int_equal(bpf_map_update_elem(map, &tid, &vcpu, BPF_ANY), 0);
+	assert_int_equal(bpf_prog_test_run_opts(program, &options), 0);
+	assert_int_equal(bpf_map_lookup_elem(map, &tid, &vcpu), 0);
+	return vcpu.entry;
+}
+
+/* A CPU's variables, in kernel memory: a map's. As compiled each is at the start of its struct. */
+struct fake_cpu {
+	u64 expires_next;
+	u64 irqs_sum;
+	u64 rest[(sizeof(struct fake_vcpu) - 16) / 8];	/* what serves as a vCPU, all zero */
+};
+
+_Static_assert(sizeof(struct fake_cpu) == sizeof(struct fake_vcpu), "for fake_address()");
+
+/* Every CPU has the same ones. Returns the map, and where the kernel has it. */
+static int add_fake_cpu(const struct capture_arm64_bpf *skel, u64 *ret_address)
+{
+	int cpus = libbpf_num_possible_cpus();
+	int map = bpf_map_create(BPF_MAP_TYPE_ARRAY, "cpu", sizeof(u32), sizeof(struct fake_cpu), 1,
+				 NULL);
+	u64 *timers = calloc(cpus, sizeof(*timers));
+	struct fake_cpu cpu = { .irqs_sum = 0x1234 };
+	u32 zero = 0;
+
+	assert_true(map >= 0 && timers);
+	cpu.expires_next = *ret_address = fake_address(map);
+	assert_int_equal(bpf_map_update_elem(map, &zero, &cpu, BPF_ANY), 0);
+	for (int i = 0; i < cpus; i++)
+		timers[i] = *ret_address;
+	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.cpu_timers), &zero, timers,
+					     BPF_ANY), 0);
+	free(timers);
+	return map;
+}
+
+/* An arm64 host's programs load; the one on entries finds the CPU's timer and interrupts. */
+static void test_arm64_entry(void **state)
+{
+	struct capture_arm64_bpf *skel;
+	struct entry entry;
+	u64 address;
+	int map;
+
+	(void)state;
+	if (!works("bpf.loop"))
+		skip();
+	skel = open_arm64();
+	assert_int_equal(capture_arm64_bpf__load(skel), 0);
+	entry = enter(skel, 0x4000);
+	assert_int_equal(entry.pc, 0x4000);
+	assert_int_equal(entry.timer, UINT64_MAX);
+	assert_int_equal(entry.irqs, 0);
+	assert_int_equal(entry.verdict, ENTRY_OPEN);
+	assert_int_equal(entry.turn, 7);
+	assert_true(entry.time > 0);
+	map = add_fake_cpu(skel, &address);
+	entry = enter(skel, 0x4004);
+	assert_int_equal(entry.pc, 0x4004);
+	assert_int_equal(entry.timer, address);
+	assert_int_equal(entry.irqs, 0x1234);
+	close(map);
+	capture_arm64_bpf__destroy(skel);
 }
 
 /* Makes one, of VM 0, on this thread. Returns the map that it lives in. */
@@ -610,6 +716,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_load),
+		cmocka_unit_test(test_arm64_entry),
 		cmocka_unit_test(test_ring_share),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_same_record),

@@ -483,6 +483,31 @@ static void test_layout_member(void **state)
 	btf__free(btf);
 }
 
+static void test_layout_percpu(void **state)
+{
+	struct btf *btf = btf__new_empty();
+	int u64_id = btf__add_int(btf, "u64", 8, 0);
+	int first = btf__add_var(btf, "first", BTF_VAR_STATIC, u64_id);
+	int second = btf__add_var(btf, "second", BTF_VAR_GLOBAL_ALLOCATED, u64_id);
+	int other = btf__add_var(btf, "other", BTF_VAR_GLOBAL_ALLOCATED, u64_id);
+	u32 offset = 7;
+
+	(void)state;
+	assert_int_equal(vm_layout_percpu(btf, "first", &offset), -ENOENT);
+	btf__add_datasec(btf, ".data", 8);
+	btf__add_datasec_var_info(btf, other, 0, 8);
+	btf__add_datasec(btf, ".data..percpu", 64);
+	btf__add_datasec_var_info(btf, first, 0, 8);
+	btf__add_datasec_var_info(btf, second, 48, 8);
+	assert_int_equal(vm_layout_percpu(btf, "other", &offset), -ENOENT);
+	assert_int_equal(offset, 7);
+	assert_int_equal(vm_layout_percpu(btf, "second", &offset), 0);
+	assert_int_equal(offset, 48);
+	assert_int_equal(vm_layout_percpu(btf, "first", &offset), 0);
+	assert_int_equal(offset, 0);
+	btf__free(btf);
+}
+
 static void test_layout_unknown(void **state)
 {
 	struct btf *btf = btf__new_empty();
@@ -636,6 +661,7 @@ int main(void)
 		cmocka_unit_test(test_peek_vmx),
 		cmocka_unit_test(test_shadow_paging),
 		cmocka_unit_test(test_layout_member),
+		cmocka_unit_test(test_layout_percpu),
 		cmocka_unit_test(test_layout_unknown),
 		cmocka_unit_test(test_arm64),
 		cmocka_unit_test(test_arm64_missing),
