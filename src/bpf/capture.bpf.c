@@ -362,7 +362,8 @@ enum pending_step {
 };
 
 struct pending_work {
-	u32 step;		/* enum pending_step */
+	u16 step;		/* enum pending_step */
+	u16 host;		/* clocks are the host's */
 	u32 vm;
 	u32 flags;		/* the sample's, without those that are an event's own */
 	u32 nr;			/* result of PENDING_FILTER: how many still wait */
@@ -398,6 +399,8 @@ static long step_pending(u32 event, void *arg)
 		count(work->vm, COUNT_LOST_EXIT);
 	} else if (work->step == PENDING_SEND) {
 		send_pending(&scratch->shot, work, event, state);
+	} else if (work->host && events[event].clock) {
+		count(work->vm, COUNT_HOST);
 	} else if (filtered(&scratch->shot.wire.regs, event)) {
 		count(work->vm, COUNT_FILTERED);
 	} else {
@@ -418,7 +421,7 @@ static __always_inline void step_all_pending(struct pending_work *work, enum pen
 static __always_inline void take_pending(struct capture_vcpu *vcpu)
 {
 	struct scratch *scratch = take_scratch(SCRATCH_EXIT);
-	struct pending_work work = { .vm = vcpu->vm };
+	struct pending_work work = { .vm = vcpu->vm, .host = clock_taken_back(vcpu) };
 	struct shot *shot;
 	int outside;
 

@@ -25,9 +25,14 @@ struct entry {
 	u64 pc;
 	u64 timer;		/* when the CPU's timer is due; U64_MAX: not known */
 	u64 irqs;		/* how many interrupts the CPU has served; 0: not known */
-	u64 turn;		/* outlives the entry, see entry_learn(); 0: not known */
 	u32 verdict;		/* enum entry_verdict */
 	u32 pad;
+	u64 reach;		/* of an event in the guest: from when it was due to its program */
+	u64 served;		/* .irqs at that event */
+
+	/* These outlive the entry. 0: not known. */
+	u64 turn;		/* see entry_learn() */
+	u64 least_reach;	/* see entry_take_back() */
 };
 
 /* What a clock's program finds. */
@@ -49,6 +54,7 @@ static inline void entry_note(struct entry *self, u64 pc, u64 timer, u64 irqs, u
 	self->timer = timer;
 	self->irqs = irqs;
 	self->verdict = ENTRY_OPEN;
+	self->reach = 0;
 	self->time = now;
 }
 
@@ -113,6 +119,23 @@ static inline u32 entry_judge(struct entry *self, const struct entry_event *even
 }
 
 /*
+ * At the exit to user space, when the CPU has served @irqs: whether an event that was said to be
+ * the guest's came due on the way out, behind an exit by another interrupt that was served after
+ * it. If none was, beside the one that the kick is, the event itself has ended guest mode. The way
+ * from there to its program has several lengths; one that came sooner than any such has not.
+ */
+static inline int entry_take_back(struct entry *self, u64 irqs)
+{
+	if (!self->reach)
+		return 0;
+	if (irqs - self->served > 1)
+		return self->reach < self->least_reach;
+	if (!self->least_reach || self->reach < self->least_reach)
+		self->least_reach = self->reach;
+	return 0;
+}
+
+/*
  * Whether @event came in the guest. The first clock after an entry decides for those behind it: a
  * second one of ours always comes in the time that the first one takes.
  */
@@ -120,8 +143,13 @@ static inline int entry_is_guests(struct entry *self, const struct entry_event *
 {
 	if (!self->time)
 		return 1;
-	if (self->verdict == ENTRY_OPEN)
+	if (self->verdict == ENTRY_OPEN) {
 		self->verdict = entry_judge(self, event);
+		if (self->verdict == ENTRY_GUEST) {
+			self->reach = event->now - event->due;
+			self->served = event->irqs;
+		}
+	}
 	return self->verdict == ENTRY_GUEST;
 }
 

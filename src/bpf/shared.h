@@ -32,7 +32,7 @@ struct capture_vcpu {
 	/* arm64, with events that are clocks. */
 	struct entry entry;
 	u32 timer_last;		/* it serves its timer behind a guest's: see struct entry_event */
-	u32 pad;
+	u32 entry_cpu;		/* which served the last of them */
 
 	/* Deferred mode, kicks without a signal: the kernel's own while one is under way. */
 	struct bpf_task_work work;

@@ -110,7 +110,18 @@ static __attribute__((noinline)) int clock_in_guest(const void *ctx, struct capt
 	at.due = BPF_CORE_READ(event, hw.hrtimer.node.expires);
 	at.irqs = served_irqs(*timers);
 	at.now = bpf_ktime_get_ns();
+	vcpu->entry_cpu = bpf_get_smp_processor_id();
 	return entry_is_guests(&vcpu->entry, &at);
+}
+
+/* At the exit to user space: whether the clocks that wait came due in the host after all. */
+static __attribute__((noinline)) int clock_taken_back(struct capture_vcpu *vcpu)
+{
+	u32 zero = 0;
+	const u64 *timers = bpf_map_lookup_elem(&cpu_timers, &zero);
+
+	return timers && vcpu->entry_cpu == bpf_get_smp_processor_id() &&
+	       entry_take_back(&vcpu->entry, served_irqs(*timers));
 }
 
 /* One system register, out of memory; 0 when it cannot be read. */

@@ -54,6 +54,13 @@ static __always_inline int clock_in_guest(const void *ctx, struct capture_vcpu *
 	return 1;
 }
 
+/* At the exit to user space: whether the clocks that wait came due in the host after all. */
+static __always_inline int clock_taken_back(struct capture_vcpu *vcpu)
+{
+	(void)vcpu;
+	return 0;
+}
+
 /*
  * Bits of .hflags. Until 6.4, HF_SMM_MASK was behind those that were AMD's alone ("KVM: x86: Move
  * HF_NMI_MASK and HF_IRET_MASK into "struct vcpu_svm"", which has a member since).

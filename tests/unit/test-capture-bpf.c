@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -301,6 +302,76 @@ static void test_arm64_entry(void **state)
 	assert_int_equal(entry.pc, 0x4004);
 	assert_int_equal(entry.timer, address);
 	assert_int_equal(entry.irqs, 0x1234);
+	close(map);
+	capture_arm64_bpf__destroy(skel);
+}
+
+/* How many events of this thread's were found to be the host's, at its exits to user space. */
+static u64 hosts_events(const struct capture_arm64_bpf *skel)
+{
+	int cpus = libbpf_num_possible_cpus();
+	struct capture_vm_counts *counts = calloc(cpus, sizeof(*counts));
+	u64 sum = 0;
+	u32 zero = 0;
+
+	assert_non_null(counts);
+	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.counts), &zero, counts), 0);
+	for (int i = 0; i < cpus; i++)
+		sum += counts[i].values[COUNT_HOST];
+	free(counts);
+	return sum;
+}
+
+/* A clock and another event wait for the exit, with @reach of the clock and @irqs served since. */
+static void exit_with(const struct capture_arm64_bpf *skel, u64 address, u64 reach, u64 irqs)
+{
+	int program = bpf_program__fd(skel->progs.on_userspace_exit);
+	struct capture_vcpu vcpu = {
+		.pid = getpid(),
+		.kvm_vcpu = address + 2 * sizeof(u64),
+		.pending = 1,
+		.entry = { .reach = reach, .served = 0x1234 - irqs, .least_reach = 100 },
+	};
+	const struct capture_vcpu_event pending = { .pending = 1 };
+	struct capture_vcpu_event_key key = { .tid = gettid() };
+	LIBBPF_OPTS(bpf_test_run_opts, options);
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);	/* .entry_cpu */
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.vcpus), &key.tid, &vcpu,
+					     BPF_ANY), 0);
+	for (; key.event < 2; key.event++)
+		assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.vcpu_events), &key,
+						     &pending, BPF_ANY), 0);
+	assert_int_equal(bpf_prog_test_run_opts(program, &options), 0);
+}
+
+/* At the exit to user space a clock may be found to be the host's, no other event. */
+static void test_arm64_take_back(void **state)
+{
+	struct capture_arm64_bpf *skel;
+	u64 address;
+	u32 zero = 0;
+	int map, inner;
+
+	(void)state;
+	if (!works("bpf.loop"))
+		skip();
+	skel = open_arm64();
+	assert_int_equal(capture_arm64_bpf__load(skel), 0);
+	map = add_fake_cpu(skel, &address);
+	inner = bpf_map_create(BPF_MAP_TYPE_ARRAY, "vm", sizeof(u32), sizeof(struct shot_vm), 1,
+			       NULL);
+	assert_int_equal(bpf_map_update_elem(bpf_map__fd(skel->maps.vms), &zero, &inner, BPF_ANY),
+			 0);
+	exit_with(skel, address, 100, 2);
+	exit_with(skel, address, 101, 1);
+	assert_int_equal(hosts_events(skel), 0);
+	exit_with(skel, address, 99, 2);
+	assert_int_equal(hosts_events(skel), 1);
+	close(inner);
 	close(map);
 	capture_arm64_bpf__destroy(skel);
 }
@@ -717,6 +788,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all_load),
 		cmocka_unit_test(test_arm64_entry),
+		cmocka_unit_test(test_arm64_take_back),
 		cmocka_unit_test(test_ring_share),
 		cmocka_unit_test(test_shares),
 		cmocka_unit_test(test_same_record),

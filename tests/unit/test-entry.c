@@ -199,6 +199,43 @@ static void test_learn(void **state)
 	assert_in_range(entry.turn, 7900, 8000);
 }
 
+/* Comes @reach after it was due, and @more interrupts are served behind it and its kick. */
+static int take_back(struct entry *entry, u64 reach, u64 more)
+{
+	struct entry_event event = in_guest;
+
+	event.now = event.due + reach;
+	entry_note(entry, PC, TIMER, IRQS, ENTERED);
+	assert_int_equal(entry_is_guests(entry, &event), 1);
+	return entry_take_back(entry, event.irqs + 1 + more);
+}
+
+/* Sooner than any that has ended guest mode, and with another interrupt behind it, which has. */
+static void test_take_back(void **state)
+{
+	struct entry_event event = in_guest;
+	struct entry entry = entered(TURN);
+
+	(void)state;
+	assert_int_equal(take_back(&entry, 2000, 1), 0);
+	assert_int_equal(take_back(&entry, 3700, 0), 0);
+	assert_int_equal(take_back(&entry, 3700, 1), 0);
+	assert_int_equal(take_back(&entry, 3699, 1), 1);
+	/* The way out is shorter at times. */
+	assert_int_equal(take_back(&entry, 3200, 0), 0);
+	assert_int_equal(take_back(&entry, 3700, 0), 0);
+	assert_int_equal(take_back(&entry, 3200, 1), 0);
+	assert_int_equal(take_back(&entry, 3199, 2), 1);
+	assert_int_equal(take_back(&entry, 3199, 0), 0);
+	/* Not when the guest has been entered since, and not what was the host's at once. */
+	assert_int_equal(take_back(&entry, 3000, 1), 1);
+	entry_note(&entry, PC, TIMER, IRQS, ENTERED);
+	assert_int_equal(entry_take_back(&entry, IRQS + 9), 0);
+	event.irqs++;
+	assert_int_equal(entry_is_guests(&entry, &event), 0);
+	assert_int_equal(entry_take_back(&entry, IRQS + 9), 0);
+}
+
 /*
  * A vCPU's thread: guest mode, which ends at the first interrupt, and then the host's part, with
  * and without interrupts. Of an emulated host, slow and always the same: ns.
@@ -361,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_waited),
 		cmocka_unit_test(test_second_clock),
 		cmocka_unit_test(test_learn),
+		cmocka_unit_test(test_take_back),
 		cmocka_unit_test(test_share),
 	};
 
