@@ -112,7 +112,7 @@ done <<<"$labels")"
 # Statuses and streams.
 status 'no command' 2 "$KVMPROF"
 status 'an unknown command' 2 "$KVMPROF" no-such-command
-contains 'what shows those that there are' "$tap_output" '`kvmprof help`'
+contains 'what shows those that there are' "$tap_output" 'kvmprof help'
 status '--version' 0 "$KVMPROF" --version
 contains '--version names the program' "$tap_output" 'kvmprof '
 same 'help goes to standard output only' '' "$("$KVMPROF" --help 2>&1 >/dev/null)"
