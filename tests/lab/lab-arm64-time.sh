@@ -56,11 +56,20 @@ share() {
 	# shellcheck disable=SC2046 # numbers
 	set -- "$1" $(still 29 62 counts 60 cycles:G cycles:H cycles:GH)
 	cat "$TMPDIR/said"
-	near "$1: cycles of guest and host are those of both" 1000 "$((1000 * ($2 + $3) / $4))" 10
-	# In thousandths, what of the clock's events came in the guest.
-	near "$1: the clock has the guest's share" "$((1000 * $2 / $4))" "$(sed -n -E \
-		's/^kvmprof: ([0-9]+) events = .* ([0-9]+) not in the guest.*/\1 \2/p' "$TMPDIR/said" |
-		awk '{ print int(1000 * ($1 - $2) / $1 + 0.5) }')" 40
+	# In EL1 a host's kernel switches counters in EL2, on the way into the guest and out of it: what is
+	# spent there neither has, and whose it is they do not say. In thousandths, of a guest's cycles:
+	least=$((1000 * $2 / $4)) most=$(((1000 * ($4 - $3)) / $4))
+	echo "# $1: cycles of the guest $least, all but the host's $most"
+	check "$1: no cycles are both's" test "$least" -le "$((most + 10))"
+	case $LAB_FLAVOUR in
+	arm64-vhe) near "$1: cycles of guest and host are those of both" "$most" "$least" 10 ;;
+	esac
+	# What of the clock's events came in the guest.
+	clock=$(sed -n -E 's/^kvmprof: ([0-9]+) events = .* ([0-9]+) not in the guest.*/\1 \2/p' \
+		"$TMPDIR/said" | awk '{ print int(1000 * ($1 - $2) / $1 + 0.5) }')
+	echo "# $1: of the clock's events $clock"
+	check "$1: the clock has the guest's share" test "$clock" -ge "$((least - 40))" \
+		-a "$clock" -le "$((most + 40))"
 }
 
 share busy cputree-nofp
