@@ -141,8 +141,8 @@ static void set_pending(struct capture_bpf *skel, struct capture_vcpu *vcpu, u32
 					     BPF_ANY), 0);
 }
 
-/* On all CPUs, of VM 0. */
-static u64 count_of(struct capture_bpf *skel, enum capture_counter which)
+/* On all CPUs, of VM 0, whose counters are in @map. */
+static u64 count_in(const struct bpf_map *map, enum capture_counter which)
 {
 	int cpus = libbpf_num_possible_cpus();
 	struct capture_vm_counts *counts = calloc(cpus, sizeof(*counts));
@@ -150,11 +150,16 @@ static u64 count_of(struct capture_bpf *skel, enum capture_counter which)
 	u32 zero = 0;
 
 	assert_non_null(counts);
-	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.counts), &zero, counts), 0);
+	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(map), &zero, counts), 0);
 	for (int i = 0; i < cpus; i++)
 		sum += counts[i].values[which];
 	free(counts);
 	return sum;
+}
+
+static u64 count_of(struct capture_bpf *skel, enum capture_counter which)
+{
+	return count_in(skel->maps.counts, which);
 }
 
 static void add_vm(struct capture_bpf *skel, const struct shot_vm *vm)
@@ -309,17 +314,7 @@ static void test_arm64_entry(void **state)
 /* How many events of this thread's were found to be the host's, at its exits to user space. */
 static u64 hosts_events(const struct capture_arm64_bpf *skel)
 {
-	int cpus = libbpf_num_possible_cpus();
-	struct capture_vm_counts *counts = calloc(cpus, sizeof(*counts));
-	u64 sum = 0;
-	u32 zero = 0;
-
-	assert_non_null(counts);
-	assert_int_equal(bpf_map_lookup_elem(bpf_map__fd(skel->maps.counts), &zero, counts), 0);
-	for (int i = 0; i < cpus; i++)
-		sum += counts[i].values[COUNT_HOST];
-	free(counts);
-	return sum;
+	return count_in(skel->maps.counts, COUNT_HOST);
 }
 
 /* A clock and another event wait for the exit, with @reach of the clock and @irqs served since. */
