@@ -58,6 +58,8 @@ static void store_image(struct object_load *load, const struct file_image *image
 
 	if (!load->cache || !load->build_id.size)
 		return;
+	if (is_vdso(load) && file_image_missing(image))
+		return;
 	if (!is_vdso(load))
 		err = symcache_add_image(load->cache, &load->build_id, path_of(load), image, NULL);
 	else

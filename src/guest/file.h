@@ -73,7 +73,8 @@ int guest_image_build_id(const struct file_image *image, struct build_id *ret);
 
 /*
  * The vDSO of @process, an ELF image: from the process's pages, or those that it has not touched
- * from the kernel's own copy. -ENOENT: it has none; -ENODATA: not all of it is there.
+ * from the kernel's own copy, where that is known; else they are missing. -ENOENT: it has
+ * none; -ENODATA: nothing of it is there.
  */
 int guest_vdso_image(const struct guest *guest, const struct guest_process *process,
 		     struct file_image **ret);

@@ -501,6 +501,27 @@ static void test_vdso(void **state)
 	close_fixture(&f);
 }
 
+/* Where the kernel's copy is not known a page that was not touched is missing, and no more. */
+static void test_half_vdso(void **state)
+{
+	const u64 vdso = 0x7fff00000000, gpa = (BUILD_DATA_PFN + 100) * PAGE;
+	struct fixture f;
+
+	(void)state;
+	open_fixture(&f);
+	build_vma(&f.p, vdso, vdso + 2 * PAGE, BUILD_VM_READ | BUILD_VM_EXEC, 0, 0);
+	build_hang_mappings(&f.p, 1, 0);
+	build_set(&f.p, f.p.mm + BUILD_MM_VDSO, vdso);
+	read_process(&f);
+	build_folio_data(&f.p, BUILD_DATA_PFN + 100, 0, 1);
+	assert_int_equal(build_pagetable_map_range(&f.p.user, vdso, gpa, PAGE,
+						   MMU_USER | MMU_EXEC), 0);
+	assert_int_equal(guest_vdso_image(f.guest, f.process, &f.image), 0);
+	assert_true(file_image_has(f.image, 0, PAGE));
+	assert_int_equal(file_image_missing(f.image), 1);
+	close_fixture(&f);
+}
+
 /* Pages that the process has not touched are in the kernel's copy, if that is the same one. */
 static void test_untouched_vdso(void **state)
 {
@@ -646,6 +667,7 @@ int main(void)
 		cmocka_unit_test(test_build_id),
 		cmocka_unit_test(test_many_notes),
 		cmocka_unit_test(test_vdso),
+		cmocka_unit_test(test_half_vdso),
 		cmocka_unit_test(test_untouched_vdso),
 		cmocka_unit_test(test_page_sizes),
 		cmocka_unit_test(test_no_stack_pages),
