@@ -21,14 +21,14 @@
 /* Of a mapping. */
 struct shown {
 	struct object *object;		/* NULL: not asked yet */
-	u64 since;			/* epoch in which it was first seen */
+	bool fresh;			/* not in the list that was read before */
 };
 
 /* What was read of a process at a time. Its own, and of samples that wait. */
 struct userland_view {
 	struct guest_process *seen;
 	struct shown *shown;		/* owned: of each mapping */
-	u64 life;			/* .since of its process */
+	u64 number;			/* its process' */
 	unsigned int users;
 	size_t bytes;			/* of .seen and .shown */
 	bool old;			/* not its process' any more: its bytes are in .old_bytes */
@@ -39,7 +39,7 @@ struct process {
 	char comm[WIRE_COMM_LEN];	/* of the last sample's task */
 	struct userland_view *view;	/* NULL: could not be read */
 	u64 life;			/* number of the one that .view is of */
-	u64 since;			/* epoch in which that was first seen */
+	u64 number;			/* of that, too, and of no other in any process */
 	bool told;			/* what it has mapped was written, in this life */
 	u64 next_check;			/* ns */
 	u64 retry;			/* ns, after the next read that fails; 0: CHECK_NS */
@@ -61,7 +61,7 @@ struct userland {
 	const struct object *waits_for;
 	bool checked;			/* .current's list is that of this sample */
 	u64 since;			/* of .current's program: struct life */
-	u64 epoch;			/* of the last read */
+	u64 last_number;		/* that a process was given */
 	bool forgot;			/* processes whose mappings were written */
 	int error;			/* of the writer, sticks */
 	u64 second;			/* of the last read of a process */
@@ -104,7 +104,7 @@ static void view_destroy(struct userland_view *view)
 DEFINE_CLEANUP(struct userland_view *, view_destroy)
 
 /* Takes @seen over. */
-static int view_create(struct guest_process *seen, u64 life, struct userland_view **ret)
+static int view_create(struct guest_process *seen, u64 number, struct userland_view **ret)
 {
 	_cleanup_(view_destroy) struct userland_view *view = calloc(1, sizeof(*view));
 	struct shown *shown = calloc(seen->mappings.nr + 1, sizeof(*shown));
@@ -116,7 +116,7 @@ static int view_create(struct guest_process *seen, u64 life, struct userland_vie
 	}
 	view->seen = seen;
 	view->shown = shown;
-	view->life = life;
+	view->number = number;
 	view->users = 1;
 	view->bytes = guest_process_size(seen) + seen->mappings.nr * sizeof(*shown);
 	*ret = TAKE_PTR(view);
@@ -208,7 +208,7 @@ static int forget_old(struct userland *userland)
 static void process_reset(struct userland *userland, struct process *process, u64 pid, u64 mm)
 {
 	drop_view(userland, process->view);
-	*process = (struct process){ .pid = pid, .mm = mm, .since = ++userland->epoch };
+	*process = (struct process){ .pid = pid, .mm = mm, .number = ++userland->last_number };
 }
 
 /* Two whose hash is the same, which a guest may bring about, take each other's place. */
@@ -309,6 +309,11 @@ static int write_mapping(struct userland *userland, struct process *process, siz
 	return err == -E2BIG || err == -EINVAL ? 0 : err;
 }
 
+static const struct guest_mapping *find_mapping(const struct userland_view *view, gva_t pc)
+{
+	return view ? guest_process_find(view->seen, pc) : NULL;
+}
+
 /* Whether @mapping shows the same object at the same place as @old. */
 static bool is_same_mapping(const struct guest_process *before, const struct guest_mapping *old,
 			    const struct guest_process *now, const struct guest_mapping *mapping)
@@ -324,19 +329,15 @@ static bool is_same_mapping(const struct guest_process *before, const struct gue
 				&now->files.data[mapping->file].key);
 }
 
-/* Says of each mapping since when it is there: those that are not in @before since now. */
-static void date_mappings(struct userland *userland, struct userland_view *view,
-			  const struct userland_view *before)
+/* Marks the mappings that are not in @before, which may be NULL. */
+static void mark_fresh(struct userland_view *view, const struct userland_view *before)
 {
-	userland->epoch++;
 	for (size_t i = 0; i < view->seen->mappings.nr; i++) {
 		const struct guest_mapping *mapping = &view->seen->mappings.data[i];
-		const struct guest_mapping *old;
+		const struct guest_mapping *old = find_mapping(before, mapping->start);
 
-		old = before ? guest_process_find(before->seen, mapping->start) : NULL;
-		view->shown[i].since =
-			is_same_mapping(before ? before->seen : NULL, old, view->seen, mapping) ?
-			before->shown[old - before->seen->mappings.data].since : userland->epoch;
+		view->shown[i].fresh =
+			!old || !is_same_mapping(before->seen, old, view->seen, mapping);
 	}
 }
 
@@ -351,8 +352,7 @@ static int write_new(struct userland *userland, struct process *process)
 		const struct guest_mapping *mapping = &view->seen->mappings.data[i];
 		int err;
 
-		if (!(mapping->prot & PROT_EXEC_BIT) ||
-		    view->shown[i].since != userland->epoch)
+		if (!(mapping->prot & PROT_EXEC_BIT) || !view->shown[i].fresh)
 			continue;
 		if (userland->records >= userland->options.max_records) {
 			userland->counts.left_out++;
@@ -371,11 +371,11 @@ static int replace(struct userland *userland, struct process *process, struct gu
 {
 	struct userland_view *before = process->view, *view;
 	size_t nr_objects = objects_nr(userland->objects);
-	int err = view_create(seen, process->since, &view);
+	int err = view_create(seen, process->number, &view);
 
 	if (err)
 		return err;
-	date_mappings(userland, view, before);
+	mark_fresh(view, before);
 	process->view = view;
 	userland->bytes += view->bytes;
 	drop_view(userland, before);
@@ -405,19 +405,25 @@ static int take_allowance(struct userland *userland)
 }
 
 /*
+ * Whether addresses tell what a process was forked from. Not in execve(), where registers are of
+ * the program before and the memory is not. And below 4 GiB they are too few: each run of a program
+ * of 32 bits has code where most others have.
+ */
+static bool may_inherit(const struct wire_sample *wire)
+{
+	return !(wire->flags & WIRE_F_USER_GONE) && wire->user_sp >> 32;
+}
+
+/*
  * Whether the sample's process may be a fork of @other that runs the same program still: it has the
  * same name and executes and has its stack where @other has a file's code and memory of its own.
- * With randomized addresses no other program has; and without, it has the same file there. Below
- * 4 GiB they are too few to tell: each run of a program of 32 bits has code where most others have.
+ * With randomized addresses no other program has; and without, it has the same file there.
  */
 static bool is_kin(const struct userland *userland, const struct process *other)
 {
 	const struct wire_sample *wire = userland->wire;
 	const struct guest_mapping *code, *stack;
 
-	/* In execve() the registers are of the program before, and the memory is not. */
-	if (wire->flags & WIRE_F_USER_GONE || !(wire->user_sp >> 32))
-		return false;
 	if (memcmp(other->comm, wire->task.comm, sizeof(other->comm)) || !other->view ||
 	    other->view->seen->partial)
 		return false;
@@ -481,7 +487,9 @@ static int read_process(struct userland *userland, struct process *process)
 			  error_text(err));
 		if (err == -ENOMEM)
 			return err;
-		return process->view ? 0 : inherit(userland, process);
+		if (process->view || !may_inherit(userland->wire))
+			return 0;
+		return inherit(userland, process);
 	}
 	if (process->view)
 		userland->counts.reread++;
@@ -571,7 +579,7 @@ void userland_enter_again(struct userland *userland, const struct wire_sample *w
 	slot = hashmap_get(&userland->by_mm, key_of(pid, wire->task.mm));
 	/* 0: there was no memory for it when it came back. */
 	process = slot && *slot ? userland->processes.data[*slot - 1] : NULL;
-	if (process && process->since == view->life)
+	if (process && process->number == view->number)
 		userland->again = process;
 	/* Another life; or forgotten, for many others. */
 	*ret_gone = !userland->again ||
@@ -579,11 +587,6 @@ void userland_enter_again(struct userland *userland, const struct wire_sample *w
 	userland->wire = wire;
 	userland->checked = true;
 	userland->view = view;
-}
-
-static const struct guest_mapping *find_mapping(const struct userland_view *view, gva_t pc)
-{
-	return view ? guest_process_find(view->seen, pc) : NULL;
 }
 
 bool userland_has_changed(const struct userland *userland, gva_t pc)
