@@ -480,7 +480,6 @@ int guest_vdso_image(const struct guest *guest, const struct guest_process *proc
 	struct guest_view view;
 	int err = guest_get_view(guest, &view);
 	u64 size, data;
-	bool any = false;
 
 	if (err)
 		return err;
@@ -500,12 +499,13 @@ int guest_vdso_image(const struct guest *guest, const struct guest_process *proc
 			err = mmu_read(&view.space, view.mem, GVA(data + at), page, sizeof(page));
 		if (!err)
 			file_image_set_page(image, at, page);
-		any = any || !err;
 		/* Not touched by the process: a hole, as of section headers that nobody reads. */
 		err = err == -EFAULT ? 0 : err;
 	}
-	if (err || !any)
-		return err ? err : -ENODATA;
+	if (!err && file_image_missing(image) * PAGE >= size)
+		err = -ENODATA;
+	if (err)
+		return err;
 	*ret = TAKE_PTR(image);
 	return 0;
 }

@@ -479,6 +479,15 @@ static void test_many_notes(void **state)
 	close_fixture(&f);
 }
 
+/* Two pages at @vdso, none of which has been touched. */
+static void map_vdso(struct fixture *f, u64 vdso)
+{
+	build_vma(&f->p, vdso, vdso + 2 * PAGE, BUILD_VM_READ | BUILD_VM_EXEC, 0, 0);
+	build_hang_mappings(&f->p, 1, 0);
+	build_set(&f->p, f->p.mm + BUILD_MM_VDSO, vdso);
+	read_process(f);
+}
+
 static void test_vdso(void **state)
 {
 	const u64 vdso = 0x7fff00000000, gpa = (BUILD_DATA_PFN + 100) * PAGE;
@@ -487,10 +496,7 @@ static void test_vdso(void **state)
 	(void)state;
 	open_fixture(&f);
 	assert_int_equal(guest_vdso_image(f.guest, f.process, &f.image), -ENOENT);
-	build_vma(&f.p, vdso, vdso + 2 * PAGE, BUILD_VM_READ | BUILD_VM_EXEC, 0, 0);
-	build_hang_mappings(&f.p, 1, 0);
-	build_set(&f.p, f.p.mm + BUILD_MM_VDSO, vdso);
-	read_process(&f);
+	map_vdso(&f, vdso);
 	assert_int_equal(guest_vdso_image(f.guest, f.process, &f.image), -ENODATA);
 	build_folio_data(&f.p, BUILD_DATA_PFN + 100, 0, 1);
 	assert_int_equal(build_pagetable_map_range(&f.p.user, vdso, gpa, 2 * PAGE,
@@ -509,10 +515,7 @@ static void test_half_vdso(void **state)
 
 	(void)state;
 	open_fixture(&f);
-	build_vma(&f.p, vdso, vdso + 2 * PAGE, BUILD_VM_READ | BUILD_VM_EXEC, 0, 0);
-	build_hang_mappings(&f.p, 1, 0);
-	build_set(&f.p, f.p.mm + BUILD_MM_VDSO, vdso);
-	read_process(&f);
+	map_vdso(&f, vdso);
 	build_folio_data(&f.p, BUILD_DATA_PFN + 100, 0, 1);
 	assert_int_equal(build_pagetable_map_range(&f.p.user, vdso, gpa, PAGE,
 						   MMU_USER | MMU_EXEC), 0);
@@ -531,10 +534,7 @@ static void test_untouched_vdso(void **state)
 
 	(void)state;
 	open_fixture(&f);
-	build_vma(&f.p, vdso, vdso + 2 * PAGE, BUILD_VM_READ | BUILD_VM_EXEC, 0, 0);
-	build_hang_mappings(&f.p, 1, 0);
-	build_set(&f.p, f.p.mm + BUILD_MM_VDSO, vdso);
-	read_process(&f);
+	map_vdso(&f, vdso);
 	image = build_object(&f.p, 32, 8);
 	data = build_object(&f.p, 2 * PAGE, PAGE);
 	for (u64 i = 0; i < 2 * PAGE; i++)
