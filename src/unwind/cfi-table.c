@@ -289,8 +289,7 @@ static int find_sigreturn(struct builder *b, const u8 *data, u64 size)
 		struct function function = { .size = sizeof(code), .kind = FUNCTION_SIGRETURN };
 
 		if (!memcmp(data + at, code, sizeof(code)) &&
-		    !cfi_table_address(b->table, at, &function.start) &&
-		    is_code(&b->object, function.start, function.size))
+		    !cfi_table_address(b->table, at, &function.start))
 			err = add_function(b, &function);
 	}
 	return err;
@@ -401,8 +400,7 @@ static int run_function(struct builder *b, const struct function *function)
 
 static int add_rules(struct builder *b, const struct function *function)
 {
-	const struct cfi_row undefined = { .kind = CFI_ROW_UNDEFINED };
-	const struct cfi_row sigreturn = cfi_row_of_sigreturn();
+	struct cfi_row row = { .kind = CFI_ROW_UNDEFINED };
 	int err;
 
 	if (function->kind == FUNCTION_MISSING) {
@@ -411,11 +409,13 @@ static int add_rules(struct builder *b, const struct function *function)
 	}
 	if (function->kind == FUNCTION_BAD) {
 		b->table->nr_bad++;
-		return add_row(b, function->start, &undefined);
+		return add_row(b, function->start, &row);
 	}
 	b->table->nr_functions++;
-	if (function->kind == FUNCTION_SIGRETURN)
-		return add_row(b, function->start, &sigreturn);
+	if (function->kind == FUNCTION_SIGRETURN) {
+		row = cfi_row_of_sigreturn();
+		return add_row(b, function->start, &row);
+	}
 	err = run_function(b, function);
 	if (err != -EBADMSG && err != -EOPNOTSUPP)
 		return err;
